@@ -158,14 +158,22 @@ def _ipc_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[
         return file.schema, [Part(path, [batch], None, version) for batch in range(file.num_record_batches)]
 
 
+class Opened(NamedTuple):
+    """A file that pyarrow reads. streams: its columns are read in pieces."""
+
+    file: Any
+    schema: Any
+    streams: bool
+
+
 class OpenFiles:
     """The files that were read last."""
 
-    def __init__(self, open_file: Callable[[str], Any]) -> None:
+    def __init__(self, open_file: Callable[[str], Opened]) -> None:
         self._open_file = open_file
-        self._files: "OrderedDict[str, Any]" = OrderedDict()
+        self._files: "OrderedDict[str, Opened]" = OrderedDict()
 
-    def __getitem__(self, part: Part) -> Any:
+    def __getitem__(self, part: Part) -> Opened:
         unchanged(part)
         if part.path not in self._files:
             with faults_of(part.path, "footer"):
@@ -184,18 +192,15 @@ def unchanged(part: Part) -> None:
                         code="data", detail="data_loss")
 
 
-def _open_parquet(path: str) -> Any:
+def _open_parquet(path: str) -> Opened:
     """A stream of READ_AHEAD bytes takes as much memory as the header of a page claims that it needs, so it is for files only whose
-    row groups are too large to be read whole, column by column, and their pages are looked at before (`_streams`)."""
+    row groups are too large to be read whole, column by column, and their pages are looked at before."""
     parquet = pyarrow_module("pyarrow.parquet")
     footer = parquet.read_metadata(path)
-    return parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=READ_AHEAD if _streams(path, footer) else 0,
+    streams = _largest_group(path, footer) > WHOLE_GROUP
+    file = parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=READ_AHEAD if streams else 0,
                                page_checksum_verification=True)
-
-
-def _streams(path: str, footer: Any) -> bool:
-    """Whether columns are read in pieces."""
-    return _largest_group(path, footer) > WHOLE_GROUP
+    return Opened(file, file.schema_arrow, streams)
 
 
 def _largest_group(path: str, footer: Any) -> int:
@@ -217,20 +222,21 @@ def _largest_group(path: str, footer: Any) -> int:
     return largest
 
 
-def _open_ipc(path: str) -> Any:
-    return pyarrow_module("pyarrow.ipc").open_file(pyarrow_module("pyarrow").OSFile(path))
+def _open_ipc(path: str) -> Opened:
+    file = pyarrow_module("pyarrow.ipc").open_file(pyarrow_module("pyarrow").OSFile(path))
+    return Opened(file, file.schema, False)
 
 
-def _parquet_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+def _parquet_batches(opened: Opened, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+    file = opened.file
     groups = range(file.metadata.num_row_groups) if part.groups is None else part.groups
-    streams = _streams(part.path, file.metadata)
     for group in groups:
         footer = file.metadata.row_group(group)
         if first >= footer.num_rows:
             first -= footer.num_rows
             continue
         rows = _rows_of_slice(footer.total_byte_size, footer.num_rows)
-        if streams:
+        if opened.streams:
             columns = map(footer.column, range(footer.num_columns))
             check_pages(part.path, group, [column for column in columns if column.path_in_schema.partition(".")[0] in fields])
         try:
@@ -241,7 +247,8 @@ def _parquet_batches(file: Any, part: Part, fields: "list[str]", first: int) -> 
             raise _unreadable(part.path, f"row group {group}", problem) from None
 
 
-def _ipc_batches(file: Any, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+def _ipc_batches(opened: Opened, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
+    file = opened.file
     for number in range(file.num_record_batches) if part.groups is None else part.groups:
         try:
             batch = file.get_batch(number).select(fields)
@@ -314,9 +321,9 @@ class FilesPump(Pump):
         return self._read(files, part, self._table.fields(source), first)
 
     def _read(self, files: OpenFiles, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
-        file = files[part]
-        self._check(file.schema_arrow if self._parquet else file.schema, part.path, fields)
-        for batch in (_parquet_batches if self._parquet else _ipc_batches)(file, part, fields, first):
+        opened = files[part]
+        self._check(opened.schema, part.path, fields)
+        for batch in (_parquet_batches if self._parquet else _ipc_batches)(opened, part, fields, first):
             unchanged(part)
             yield batch
         unchanged(part)
