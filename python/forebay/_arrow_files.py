@@ -229,6 +229,7 @@ def _open_ipc(path: str) -> Opened:
 
 def _parquet_batches(opened: Opened, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:
     file = opened.file
+    stems = tuple(f"{field}." for field in fields)   # of the columns below a field, and of one that has no others
     groups = range(file.metadata.num_row_groups) if part.groups is None else part.groups
     for group in groups:
         footer = file.metadata.row_group(group)
@@ -238,7 +239,7 @@ def _parquet_batches(opened: Opened, part: Part, fields: "list[str]", first: int
         rows = _rows_of_slice(footer.total_byte_size, footer.num_rows)
         if opened.streams:
             columns = map(footer.column, range(footer.num_columns))
-            check_pages(part.path, group, [column for column in columns if column.path_in_schema.partition(".")[0] in fields])
+            check_pages(part.path, group, [column for column in columns if f"{column.path_in_schema}.".startswith(stems)])
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=fields):
                 yield from _after(batch, first)

@@ -79,9 +79,10 @@ def test_pages_of_any_writer_are_passed_and_those_that_claim_more_are_refused(tm
     assert noticed > 30
 
 
-def test_a_page_of_a_large_row_group_that_claims_gigabytes_takes_no_memory(tmp_path: Any) -> None:
+@pytest.mark.parametrize("name", ["x", "of.x"])
+def test_a_page_of_a_large_row_group_that_claims_gigabytes_takes_no_memory(tmp_path: Any, name: str) -> None:
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"x": np.arange(2_000_000)}), path, compression="none", use_dictionary=False, write_statistics=False)
+    pq.write_table(pa.table({name: np.arange(2_000_000)}), path, compression="none", use_dictionary=False, write_statistics=False)
     data, at = path.read_bytes(), pq.read_metadata(path).row_group(0).column(0).data_page_offset
     assert data[at:at + 3] == b"\x15\x00\x15"
     sizes = data[at + 3:data.index(b"\x2c", at)]   # two varints of the same number, and the tag between
