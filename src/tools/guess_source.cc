@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -119,24 +120,23 @@ Names patterns_of(const std::string& folder, const Names& files) {
   }
   if (endings.size() > max_endings) return {};
   const std::string stem = as_pattern(folder) + (deep ? "/**/*" : "/*");
-  Names out, found;
-  for (const std::string& each : endings) {
-    const std::string ending = as_pattern(each);
-    out.push_back(stem + ending);
-    if (auto matching = io::expand({out.back()}, ""); matching.ok())
-      std::ranges::move(*matching, std::back_inserter(found));
-    if (endings.size() > 1) continue;
-    for (const std::string& tail : {ending.empty() ? ending : ending + "*", std::string{"-*"}}) {
-      if (found == files) break;
-      out = {stem + tail};
-      const auto matching = io::expand(out, "");
-      found = matching.ok() ? *matching : Names{};
-    }
+  std::vector<Names> tries{{}};
+  for (const std::string& ending : endings) tries.front().push_back(stem + as_pattern(ending));
+  if (endings.size() == 1) {
+    if (!endings.begin()->empty()) tries.push_back({tries.front().front() + "*"});
+    tries.push_back({stem + "-*"});
   }
   Names wanted = files;
   std::ranges::sort(wanted);
-  std::ranges::sort(found);
-  return found == wanted ? out : Names{};
+  for (Names& patterns : tries) {
+    Names found;
+    for (const std::string& pattern : patterns)
+      if (auto matching = io::expand({pattern}, ""); matching.ok())
+        std::ranges::move(*matching, std::back_inserter(found));
+    std::ranges::sort(found);
+    if (found == wanted) return std::move(patterns);
+  }
+  return {};
 }
 
 /// What stands for the chosen files of one argument in a document: a pattern where one names just these.

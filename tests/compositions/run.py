@@ -58,8 +58,8 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        self._process = subprocess.Popen([sys.executable, __file__, "--child", str(self._folder), *["--spoiled"] * ARGUMENTS.spoiled], text=True, stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        command = [sys.executable, __file__, "--child", str(self._folder), *["--spoiled"] * ARGUMENTS.spoiled]
+        self._process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def check(self, number: int) -> "tuple[str, str, bool, bool]":
         assert self._process.stdin is not None and self._process.stdout is not None
