@@ -41,8 +41,9 @@ class RowPasses {
 
   /// What the program promises.
   struct Promise {
-    bool seeks = false;  ///< It can begin an epoch with any row.
-    bool exact = true;   ///< It gives the same rows for the same epoch; otherwise a run has no state.
+    bool seeks = false;     ///< It can begin an epoch with any row.
+    bool exact = true;      ///< It gives the same rows for the same epoch; otherwise a run has no state.
+    bool collects = false;  ///< All rows of an epoch may be held in memory (RowSource::collects).
   };
   /// The source that a document names (Bindings), of the kind of a feed. It keeps the passes alive.
   [[nodiscard]] std::shared_ptr<const RowSource> source(const std::string& name, Promise promise) const;

@@ -20,6 +20,10 @@
 /// Rows that come ready, in columns: the other kind of source beside files whose records are decoded.
 namespace forebay {
 
+namespace engine {
+struct RunShare;
+}
+
 /// One column of a row block: a view of memory that the block's owner keeps.
 ///
 /// * Numbers of a known shape: row i begins at `data + i · row_stride`. Any alignment and any stride.
@@ -60,8 +64,9 @@ class PartReader {
 struct ReadContext {
   /// May be called from any thread while the reader exists, also inside `read`.
   std::function<void()> wake;
-  std::int64_t epoch = 0;  ///< Of the pass that reads the part.
-  std::int64_t first = 0;  ///< The row to begin with, for a part that `seeks`.
+  std::int64_t epoch = 0;                        ///< Of the pass that reads the part.
+  std::int64_t first = 0;                        ///< The row to begin with, for a part that `seeks`.
+  std::shared_ptr<engine::RunShare> share = {};  ///< What the run lends to readers of the engine itself.
 };
 
 /// The files of a run that reads a part in files.
@@ -104,6 +109,9 @@ struct RowSource {
   bool repeats = false;  ///< Parts may be opened in every pass.
   bool exact = true;     ///< With `repeats`: the rows are the same each time; else a run has no state.
   bool ahead = false;    ///< Several parts may be open at once, so each is opened a little before its turn.
+  /// An order that reaches rows by number may hold all rows of a pass in memory: they end, and nobody waits for them.
+  bool collects = false;
+  bool charged = false;  ///< The memory of the row blocks is in the budget of the run already.
   /// Rows that wait to be read, and how many may, for statistics. Any thread may call; empty: nothing waits.
   std::function<std::pair<std::int64_t, std::int64_t>()> waiting = {};
   std::string waiting_name = {};  ///< What statistics call them; empty: a feed.

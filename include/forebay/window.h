@@ -162,6 +162,9 @@ struct Windowing {
 /// stage that comes directly before it, or null.
 struct WindowType {
   Description description;
+  bool widens = false;  ///< Puts frames around windows or frames, and looks at the sequence that they were cut from.
+  bool of_windows = false;  ///< With `widens`: a window step before it is what it widens.
+  bool pads = false;        ///< The windows have one size, and the last one of a sequence has padding.
   std::function<Result<Windowing>(const Json& options, const Schema& in, const Windowing* before)> bind;
   template <class Options>
   using Bind = Result<Windowing> (*)(const Options&, const Schema&, const Windowing*);

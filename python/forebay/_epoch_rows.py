@@ -61,7 +61,7 @@ class EpochRows:
         return out
 
 
-class _PassPump(Pump):
+class PassFeeder(Pump):
     """Puts rows into the feed of each pass that a run begins, until the run has no more passes."""
 
     _passes: Any
@@ -99,7 +99,7 @@ class _PassPump(Pump):
         self._passes.close()
 
 
-class PassPump(_PassPump):
+class PassPump(PassFeeder):
     """Goes through the sequences of each pass that a run begins, and puts them into the feed of the pass.
 
     bound     the rows of the passes, as the core takes them
@@ -160,7 +160,7 @@ class OpenedRows:
         return OpenedPump(self._open, passes, specs, name, self._exact, tree_of_columns(self._columns))
 
 
-class OpenedPump(_PassPump):
+class OpenedPump(PassFeeder):
     """Puts the rows of each pass that a run begins into the feed of the pass.
 
     bound     the rows of the passes, as the core takes them

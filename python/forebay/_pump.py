@@ -63,6 +63,9 @@ class Pump:
         """Called when the run is restored."""
         self.failure = None
 
+    def unused(self) -> None:
+        """Called when no run was started of the plan that the pump was made for."""
+
     def stop(self) -> None:
         """Called when the run is closed: lets the thread end."""
 

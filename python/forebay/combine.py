@@ -95,12 +95,11 @@ def _branch(kind: str, number: int, pipe: Pipeline, repeat: bool, bindings: dict
     for member in document:
         if member not in _BRANCH:
             raise _fault(f"{where}: {member} belongs to the whole run; call .{member}(…) after fb.{kind}(…)")
-    if pipe._maps:
-        raise _fault(f"{where}: map comes after the batch; call .map(…) after fb.{kind}(…).batch(…)")
+    if pipe._maps or any(isinstance(rows, Items) for rows in pipe._bindings.values()):
+        from forebay._map.rows import made
+        pipe = made(pipe, where, bindings)
+        document = pipe.to_dict()
     for name, rows in pipe._bindings.items():
-        if isinstance(rows, Items):
-            raise _fault(f"{where}: the items of fb.python(sequence) are fetched behind the batch, where nothing tells which "
-                         "branch a row is of; give the branch as fb.python(open=…, columns=…), or its columns as fb.arrays({…})")
         if name in bindings and bindings[name] is not rows:
             raise _fault(f"{where}: two branches have objects with the name {name!r}; give each a name of its own, as in "
                          f"fb.arrays(…, name=\"{name}-{number}\")")

@@ -14,16 +14,14 @@ from forebay._arguments import flag_of, integer_of, memory_of, wrong_type
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
 from forebay._paths import Path, path_of
+from forebay._planned import planned
 from forebay.errors import Cancelled, Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
 
 if TYPE_CHECKING:
     from forebay._map.run import MapEpochs, MapRun
     from forebay._map.step import MapStep
-    from forebay._pump import Pump
-    from forebay._structure import Tree
     from forebay._view import View
-    from forebay.rows import Bound
 
 __all__ = ["Batch", "Epoch", "Epochs", "Loader", "Plan", "Schema", "Stats", "TensorSpec", "load"]
 
@@ -308,22 +306,10 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
     """The plan of a document; nothing is started. Raises like `load`."""
-    return _plan(doc, _bound(bind)[0])
-
-
-def _bound(bind: Optional[Mapping[str, Any]]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]":
-    if not bind:
-        return {}, [], (), None
-    from forebay.rows import bound_objects
-    return bound_objects(bind)
-
-
-def _plan(doc: Document, bound: "dict[str, Bound]") -> Plan:
-    if isinstance(doc, Mapping):
-        return _core.plan_document(dict(doc), ".", bound)
-    if not isinstance(doc, (str, os.PathLike)):
-        raise wrong_type("doc", "the path of a document, or a document as a dict", doc)
-    return _core.plan_path(path_of(doc, "doc"), bound)
+    made = planned(doc, bind)
+    for pump in made.pumps:
+        pump.unused()
+    return made.plan
 
 
 _told_of_ranks = False
@@ -343,22 +329,19 @@ def _tell_of_ranks() -> None:
 
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
-          index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False) -> Loader:
+          index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, identities: bool = False) -> Loader:
+    """`identities`: the run keeps what tells its rows apart, as it does for functions of `map`."""
     pinned = _core.cuda_pinned_memory(-1, "") if flag_of("pin_memory", pin_memory) else None
-    rows, pumps, first, tree = _bound(bind)
-    planned = _plan(doc, rows)
-    if tree is not None:
-        from forebay._map.step import arranging
-        first = (arranging(tree, [column[0] for column in planned.columns]), *first)
-    run: Any = _core.start(planned, integer_of("threads", threads), memory_of(memory),
+    made = planned(doc, bind)
+    run: Any = _core.start(made.plan, integer_of("threads", threads), memory_of(memory),
                            integer_of("prefetch", prefetch), shard,
-                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps))
+                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps) or identities)
     if shard is None and run.shard[1] == 1:
         _tell_of_ranks()
-    if pumps:
+    if made.pumps:
         from forebay._pump import PumpedRun
-        run = PumpedRun(run, pumps)
-    return Loader(run, (*first, *maps))
+        run = PumpedRun(run, made.pumps)
+    return Loader(run, (*made.steps, *maps))
 
 
 def _position_of(batch: object) -> str:

@@ -45,6 +45,10 @@ class StageSource:
         return f"forebay.{kind}({shown if len(shown) <= 200 else shown[:197] + '…'})"
 
 
+#: Orders of batches. They know nothing of what is in a batch, so functions of `map` may as well be called after them.
+_OF_BATCHES = ("shuffle_batches", "batch_slice")
+
+
 class PipelineBase:
     """A pipeline document. Immutable: every method returns a new one."""
 
@@ -60,9 +64,9 @@ class PipelineBase:
         return type(self)({**self._document, **members}, self._maps, self._bindings)
 
     def _then(self: P, stage: str, options: Mapping[str, Any], /, **defaults: Any) -> P:
-        if self._maps:
-            raise ConfigError(f"{stage}: map is the last stage, after the batch; add {stage} before map({self._maps[-1].name})",
-                              code="config", detail="failed_precondition")
+        if self._maps and stage not in _OF_BATCHES:
+            from forebay._map.rows import made
+            return made(self, stage)._then(stage, options, **defaults)
         for name, value in options.items():
             if callable(value) and not isinstance(value, type):
                 cure = 'give the condition as text, filter("y > 0"), whose grammar docs/expressions.md has' if stage == "filter" else (
@@ -98,8 +102,8 @@ class PipelineBase:
 
     def map(self: P, fn: Transform, per: Literal["batch", "row"] = "batch", workers: int = 0,
             inside: Literal["threads", "processes"] = "threads", output: Optional[Mapping[str, Any]] = None) -> P:
-        """Calls a function of the program with every batch or row; what it returns is delivered. The last stage: no step
-        can come after it, but another `map`.
+        """Calls a function of the program with every batch or row; what it returns is delivered. With per="row" it may also stand
+        before other stages, which see what it returns (docs/composition.md).
 
         fn        per="batch": `fn(batch)` returns a mapping from names to values, or the batch with its values changed.
                   If it has a parameter `rng`, it gets a numpy Generator that depends on the seed and on the batch's first row.

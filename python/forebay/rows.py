@@ -240,10 +240,11 @@ def python(rows: Any = None, columns: Any = None, *, capacity: int = 1024,
     return Pipeline({"source": {"feed": {"bind": name}}, "steps": []}, (), {name: again})
 
 
-def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]":
+def bound_objects(bind: Mapping[str, Any], document: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]":
     """The objects of `bind` as the core takes them, the threads that their runs need, the functions of `map` that come
-    first, and the structure of the rows; None: they are dicts of tensors."""
+    first, and the structure of the rows; None: they are dicts of tensors. `document` names them."""
     from forebay._epoch_rows import EpochRows, OpenedRows, has_epochs
+    from forebay._map.rows import MadeRows
     from forebay._pump import AnswerPump, Items, Rows
     from forebay.tables import bound_table, is_table
     if not isinstance(bind, Mapping):
@@ -255,8 +256,8 @@ def bound_objects(bind: Mapping[str, Any]) -> "tuple[dict[str, Bound], list[Pump
     for name, value in bind.items():
         if not isinstance(value, EpochRows) and has_epochs(value):
             value = EpochRows(value, None)
-        if isinstance(value, (Rows, EpochRows, OpenedRows)):
-            row_pump = value.pump(str(name))
+        if isinstance(value, (Rows, EpochRows, OpenedRows, MadeRows)):
+            row_pump = value.pump(str(name), document) if isinstance(value, MadeRows) else value.pump(str(name))
             pumps.append(row_pump)
             rows[name] = row_pump.bound
             trees.append(row_pump.tree)

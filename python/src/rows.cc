@@ -199,10 +199,10 @@ void bind_rows(nb::module_& module) {
       .def("close", &RowPasses::close)
       .def(
           "rows",
-          [](const RowPasses& passes, const std::string& name, bool seeks, bool exact) {
-            return Rows{passes.source(name, {.seeks = seeks, .exact = exact})};
+          [](const RowPasses& passes, const std::string& name, bool seeks, bool exact, bool collects) {
+            return Rows{passes.source(name, {.seeks = seeks, .exact = exact, .collects = collects})};
           },
-          nb::arg("name"), nb::arg("seeks") = false, nb::arg("exact") = true);
+          nb::arg("name"), nb::arg("seeks") = false, nb::arg("exact") = true, nb::arg("collects") = false);
   module.def("make_passes", &make_passes, nb::arg("columns"), nb::arg("capacity"),
              nb::sig("def make_passes(columns: list[tuple[str, str, tuple[int | None, ...]]], capacity: int) -> "
                      "RowPasses"));

@@ -89,7 +89,7 @@ def test_a_plan_shows_its_branches(branches: list[fb.Pipeline]) -> None:
     (lambda a: fb.mix([a, a], repeat=[True]), "repeat has 1 values for 2 branches"),
     (lambda a: fb.zip([fb.arrays({"y": [1]}), fb.arrays({"z": [1]})]), "a name of its own"),
     (lambda a: fb.mix([a.batch(size=2), a]).batch(size=2).plan(), "move it from the branch"),
-    (lambda a: fb.mix([a.map(lambda batch: batch), a]), "map comes after the batch"),
+    (lambda a: fb.mix([a.map(lambda batch: batch), a]), "mix: branch 0: map.*put it behind the batch"),
 ])
 def test_what_does_not_fit_is_named(branches: list[fb.Pipeline], wrong: Any, message: str) -> None:
     with pytest.raises((fb.ConfigError, TypeError), match=message):

@@ -78,7 +78,6 @@ def test_padding_of_context_is_padding_of_stacked_frames() -> None:
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda pipe: pipe.stack(window=3).stack(window=3), "stacked once"),
     (lambda pipe: pipe.stack(), "give `window`, or `left` and `right`"),
     (lambda pipe: pipe.stack(left={"z": 1}), "'z'"),
     (lambda pipe: pipe.stack(window={"x": 1 << 62}), "allowed are 0 to"),

@@ -200,7 +200,6 @@ def test_faults_name_the_record_and_the_option(tmp_path: Path) -> None:
     for pipe, fault in (
             (source.unbatch(keys=["id"]), r"/steps/0/unbatch/keys/0: tensor 'id' has the shape \[\], so it has no time axis"),
             (source.unbatch(number="id"), "/steps/0/unbatch/number: there is already a tensor 'id'"),
-            (source.chunk(2).unbatch(), "`unbatch` divides records, not windows"),
             (source.unbatch().context(window=3), "the step before leaves it out")):
         with pytest.raises(fb.ConfigError, match=fault):
             pipe.batch(size=2).plan()

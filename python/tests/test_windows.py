@@ -146,11 +146,7 @@ def test_rows_of_an_iterable_are_cut() -> None:
 def test_windows_are_cut_before_the_batch_and_in_their_place(tmp_path: Path) -> None:
     _records(tmp_path)
     pipe = _pipeline(tmp_path)
-    with pytest.raises(fb.ConfigError, match="joins the records of a file in their order and must come before 'shuffle'"):
-        pipe.shuffle(buffer=3).continuous(2, 2).batch(size=2).plan()
     with pytest.raises(fb.ConfigError, match="'chunk' cuts sequences and must come after 'interleave'"):
         pipe.chunk(2).interleave(cycle=2).batch(size=2).plan()
-    with pytest.raises(fb.ConfigError, match="it has lengths of windows and tensors that are not cut; use two filters"):
-        pipe.chunk(2).filter("length(x) > 1 and id > 3").batch(size=2).plan()
-    with pytest.raises(fb.ConfigError, match="of a tensor that is cut, only the length of the windows is known here"):
-        pipe.chunk(2, keys=["x"]).filter("present(x)").batch(size=2).plan()
+    for condition in ("length(x) > 1 and id > 3", "present(x)"):   # rows are made before the filter
+        assert "made " in str(pipe.chunk(2, keys=["x"]).filter(condition).batch(size=2).plan())

@@ -8,382 +8,369 @@
 #include "base/draw.h"
 #include "engine/index/made_index.h"
 #include "engine/order/branches/open_branches.h"
-#include "engine/order/shards/batch_counts.h"
-#include "engine/order/shards/shard_counts.h"
-#include "io/paths.h"
-#include "io/patterns.h"
+#include "engine/run/made_rows.h"
 #include "plan/bind/attributes.h"
-#include "plan/bind/bound_columns.h"
 #include "plan/bind/branch_program.h"
-#include "plan/bind/checks.h"
 #include "plan/bind/functions.h"
 #include "plan/bind/lookups.h"
 #include "plan/bind/outputs.h"
 #include "plan/bind/side_by_side.h"
 #include "plan/bind/taking.h"
-#include "plan/canonical.h"
 #include "plan/data_files.h"
-#include "plan/document/branch_document.h"
-#include "plan/document/merged_columns.h"
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
-#include "plan/loader/lower.h"
-#include "plan/text.h"
+#include "plan/plan_builder.h"
+#include "plan/stretches.h"
 
+#include <forebay/batchers/batch.h>
 #include <forebay/messages.h>
 
 namespace forebay::plan {
-namespace {
 
 using engine::Program;
 
-/// Checks a document and builds its plan, or returns all faults together. Lives for one call on the caller's thread.
-class PlanBuilder {
- public:
-  PlanBuilder(const Json& json, const BindContext& context, const Registry& registry, std::optional<FileChecks> checks)
-      : json_{json}, context_{context}, registry_{registry}, checks_{checks} {}
+namespace {
 
-  /// Binds a branch of a combination, whose document this is. `whole`: the document around it.
-  void bind_branch(const PipelineDocument& whole) {
-    branch_ = read_branch(json_, faults_);
-    document_ = whole;
-    if (branch_->repeat) document_.epochs = std::nullopt;
-    if (branch_->on_corrupt) document_.on_corrupt = *branch_->on_corrupt;
-    stages_ = read_stages(json_, registry_, faults_, DocumentKind::branch);
-    bind_functions(stages_, context_, faults_);
-    read_lookups(stages_, context_, faults_);
-    bind_source();
-    check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, nullptr, source_, context_.folder, faults_);
-    check_rows(bound(), faults_);
-  }
+constexpr std::uint64_t stretch_seed = 0x57e7c4;  // the purpose of the draw that is the seed of a later stretch
 
-  Result<Plan> run() {
-    document_ = read_pipeline(json_, faults_).document;
-    stages_ = read_stages(json_, registry_, faults_);
-    bind_functions(stages_, context_, faults_);
-    read_lookups(stages_, context_, faults_);
-    if (stages_.combination != nullptr) bind_branches();
-    bind_source();
-    check_source(bound(), faults_);
-    columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : nullptr, source_, context_.folder, faults_);
-    if (columns_.windows)
-      bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, context_, faults_);
-    if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, context_, faults_);
-    check_combined_batches(stages_, columns_.batching, faults_);
-    if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
-    check_rows(bound(), faults_);
-    check_lanes(bound(), faults_);
-    group_outputs();
-    check_shard(bound(), faults_);
-    if (!faults_.empty()) return together(std::move(faults_));
-    project(stages_, columns_, faults_);
-    project_branches();
-    if (!faults_.empty()) return together(std::move(faults_));
-    Program program = assemble();
-    if (program.batching.epoch_end && reads_once(program)) {
-      complain(
-          *stages_.batch_stage->options->find("epoch_end"),
-          "`epoch_end` marks the last batch of an epoch, and of rows that the program gives while the run goes on it "
-          "is not known which one that is; leave it out, or collect the rows in arrays",
-          faults_);
-      return together(std::move(faults_));
-    }
-    take_late_steps(program);
-    set_identity(program);
-    program.stream = hash(program.source);
-    sign_attributes(stages_, parts_.sections, registry_, program);
-    parts_.program = std::make_shared<const Program>(std::move(program));
-    return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
-  }
+/// Sets how rows are told apart. A run keeps track of it only where a step draws.
+void set_identity(Program& program) {
+  const bool again = program.batching.remainder == Remainder::repeat || engine::repeats(program) ||
+                     std::ranges::any_of(program.branches, engine::repeats);
+  program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
+  if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
+}
 
- private:
-  [[nodiscard]] BoundDocument bound() const {
-    const Combines combines = branch_             ? Combines::is_branch
-                              : branches_.empty() ? Combines::nothing
-                                                  : Combines::branches;
-    return {.json = json_,
-            .document = document_,
-            .stages = stages_,
-            .source = source_,
-            .columns = columns_,
-            .combines = combines};
-  }
+/// The document around a branch, with what the branch says itself.
+PipelineDocument of_branch(PipelineDocument whole, const BranchDocument& branch) {
+  if (branch.repeat) whole.epochs = std::nullopt;
+  if (branch.on_corrupt) whole.on_corrupt = *branch.on_corrupt;
+  return whole;
+}
 
-  /// Binds the branches of a combination, and the combination to them.
-  void bind_branches() {
-    const Json& options = *stages_.source_stage->options;
-    if (const Json* decode = json_.find("decode"); decode != nullptr && !decode->is(Json::Kind::null))
-      complain(*decode, "every branch has its own 'decode'; move it into the branches", faults_);
-    const Json* const list = branches_of(*stages_.combination, options);
-    if (list == nullptr || !list->is(Json::Kind::array)) {
-      stages_.combination->description.check(options, faults_);
-      return;
-    }
-    if (list->items().empty() || list->items().size() > engine::OpenBranches::max_branches)
-      complain(*list,
-               fmt::format("a combination has 1 to {} branches, found {}", engine::OpenBranches::max_branches,
-                           list->items().size()),
-               faults_);
-    BranchList known;
-    const std::size_t before = faults_.size();
-    for (const Json& json : list->items()) {
-      branches_.push_back(std::make_unique<PlanBuilder>(json, context_, registry_, checks_));
-      PlanBuilder& branch = *branches_.back();
-      branch.bind_branch(document_);
-      known.repeat.push_back(branch.branch_->repeat);
-      keep_new(branch.faults_, faults_);
-    }
-    auto combining = keep(stages_.combination->bind(options, known), faults_);
-    if (!combining || faults_.size() != before || list->items().empty()) return;
-    combining_ = *std::move(combining);
-    if (!combining_.make) check_sides();
-    merge_branches(options);
-  }
+/// Whether the rows of a plan end by themselves, and nobody waits for them.
+bool ends(const Program& program) {
+  if (program.made) return ends(*program.made);
+  if (!program.branches.empty()) return std::ranges::all_of(program.branches, ends);
+  const RowSource* const rows = program.source.rows.get();
+  return rows == nullptr || rows->resident() || rows->collects;
+}
 
-  void check_sides() {
-    std::vector<SideBranch> sides;
-    for (const auto& branch : branches_)
-      sides.push_back({branch->stages_, branch->document_, branch->source_.format != nullptr});
-    check_side_by_side(sides, combining_.end.when == PassEnd::When::first, registry_, faults_);
-  }
+/// Whether the rows of a plan can be read again; `exact`: whether they are the same then.
+bool can_be_read_again(const Program& program, bool exact) {
+  if (program.made) return can_be_read_again(*program.made, exact);
+  const auto again = [&](const Program& branch) { return can_be_read_again(branch, exact); };
+  if (!program.branches.empty()) return std::ranges::all_of(program.branches, again);
+  const RowSource* const rows = program.source.rows.get();
+  return rows == nullptr || rows->resident() || (rows->repeats && (rows->exact || !exact));
+}
 
-  void merge_branches(const Json& options) {
-    std::vector<BranchColumns> given;
-    for (const auto& branch : branches_) given.push_back({&branch->json_, &branch->columns_.schema});
-    MergedSchema merged =
-        combining_.make ? merge_columns(given, combining_, options, faults_) : join_columns(given, faults_);
-    merged_ = std::move(merged.columns);
-    merged_rows_.emplace(RowSource{.schema = std::move(merged.schema), .parts = {}});
-    for (const auto& branch : branches_) {
-      const std::vector<std::string>& files = branch->source_.files;
-      source_.files.insert(source_.files.end(), files.begin(), files.end());
-    }
-  }
-
-  /// Leaves out the columns of the branches that no stage after the combination needs.
-  void project_branches() {
-    if (branches_.empty()) return;
-    std::erase_if(merged_, [&](const engine::MergedColumn& column) {
-      return std::ranges::find(columns_.decoded, column.id) == columns_.decoded.end();
-    });
-    for (std::size_t i = 0; i < branches_.size(); ++i) {
-      PlanBuilder& branch = *branches_[i];
-      project_branch(branch.stages_, merged_, i, branch.columns_, faults_);
-    }
-  }
-
-  [[nodiscard]] std::vector<Program> assemble_branches() {
-    std::vector<Program> out;
-    for (const auto& branch : branches_) {
-      out.push_back(common_program({branch->stages_, branch->columns_, branch->document_}, registry_));
-      out.back().source = branch->source_;
-      out.back().schema = branch->columns_.schema;
-      out.back().late = branch->columns_.late;
-      out.back().repeat = branch->branch_->repeat;
-      // Side by side, all branches draw alike, so that orders that they have in common move their rows alike.
-      out.back().seed = seed_of_branch(document_, combining_.make ? out.size() - 1 : 0);
-    }
-    return out;
-  }
-
-  void bind_source() {
-    if (stages_.source == nullptr) return;
-    const Json& options = *stages_.source_stage->options;
-    if (auto source = keep(stages_.source->bind(options, with_files(context_)), faults_)) source_ = *std::move(source);
-    decide_options(source_, stages_, faults_);
-    const FieldInfo* const field = paths_field(stages_.source->description);
-    const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
-    if (paths == nullptr) return;
-    files_option_ = {.plugin = stages_.source_stage->plugin, .option = field->name};
-    Faults unclear;
-    const Json* policy = branch_ ? &document_.on_corrupt.json : json_.find("on_corrupt");
-    const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
-    if (unclear.empty() && checks_) check_files(*paths, context_.folder, on_corrupt, *checks_, faults_);
-  }
-
-  void group_outputs() {
-    if (!columns_.columns_known) return;
-    std::vector<std::string> names;
-    for (const ColumnId id : columns_.schema.visible()) names.push_back(columns_.schema[id].name);
-    check_group("inputs", names);
-    check_group("targets", names);
-    parts_.targets = document_.targets.value_or(std::vector<std::string>{});
-    if (document_.inputs) {
-      parts_.inputs = *document_.inputs;
-      return;
-    }
-    std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs),
-                 [&](const std::string& name) { return !contains(parts_.targets, name); });
-  }
-
-  void check_group(const char* key, const std::vector<std::string>& names) {
-    const Json* list = json_.find(key);
-    if (list == nullptr) return;
-    std::vector<std::string> seen;
-    for (const Json& item : list->items()) {
-      if (!item.is(Json::Kind::string)) continue;  // the top level reports this
-      if (!contains(names, item.string()) && !columns_.unknown.contains(item.string())) {
-        complain(
-            item,
-            fmt::format("the batch has no tensor {}{}", quote(item.string()), among(item.string(), names, "it has")),
-            faults_);
-      } else if (contains(seen, item.string())) {
-        complain(item, fmt::format("{} is named twice in '{}'", quote(item.string()), key), faults_);
-      }
-      seen.push_back(item.string());
-    }
-  }
-
-  [[nodiscard]] Schema every_column() const {
-    Schema out;
-    for (std::size_t i = 0; i < columns_.schema.size(); ++i) {
-      const auto id = static_cast<ColumnId>(i);
-      out.put(i < columns_.at_batch.size() ? columns_.at_batch[id] : columns_.schema[id]);
-    }
-    out.keep({columns_.schema.visible().begin(), columns_.schema.visible().end()});
-    return out;
-  }
-
-  /// Sets how rows are told apart. A run keeps track of it only where a step draws.
-  static void set_identity(Program& program) {
-    const bool again = program.batching.remainder == Remainder::repeat || engine::repeats(program) ||
-                       std::ranges::any_of(program.branches, engine::repeats);
-    program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
-    if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
-  }
-
-  [[nodiscard]] std::optional<engine::Taking> taking() const {
-    std::optional<engine::Taking> out = columns_.taking;
-    const auto elements = static_cast<std::ptrdiff_t>(columns_.element_steps);
-    if (out) out->element_steps.assign(columns_.late.begin(), columns_.late.begin() + elements);
-    return out;
-  }
-
-  [[nodiscard]] Program assemble() {
-    Faults none;  // has been read without faults
-    Program out = common_program({stages_, columns_, document_}, registry_);
-    out.source = std::move(source_);
-    out.windows = columns_.windows;
-    out.batching = columns_.batching;
-    out.batcher_attribute = columns_.batcher_attribute;
-    out.schema = every_column();
-    out.taking = taking();
-    out.late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()};
-    out.batched = columns_.batched;
-    out.batch_orders = orderings(stages_.batch_orders);
-    out.after = columns_.after;
-    out.outputs = columns_.outputs;
-    out.seed = static_cast<std::uint64_t>(document_.seed);
-    out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard || (out.batching.epoch_end && out.epochs == 1);
-    out.threads = document_.threads;
-    out.memory = read_memory(json_.find("memory"), none);
-    out.prefetch = document_.prefetch;
-    out.shard = read_shard(document_.shard.json, none);
-    out.branches = assemble_branches();
-    out.combining = combining_;
-    out.merged = merged_;
-    if (out.taking) out.taking->early = decodes_early(out);
-    return out;
-  }
-
-  /// Fills the hashes of the plan in and returns the one of its stream.
-  std::uint64_t hash(const Source& source) {
-    // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
-    parts_.without_files = with_files(json_, files_option_, Json::array());
-    if (!branches_.empty()) take_out_branch_files();
-    Hashes hashes = hashes_of(parts_.without_files, files_option_, source.files, registry_);
-    hash_files("", stages_, columns_, hashes);
-    for (std::size_t i = 0; i < branches_.size(); ++i) hash_branch(i, hashes);
-    if (source.rows) {
-      const std::uint64_t rows = fnv1a(columns_text(source.rows->schema));
-      hashes.whole = hashes.whole * 31 + rows;
-      hashes.sections.emplace_back("rows", rows);
-    }
-    std::uint64_t stream = 0;
-    for (const auto& [name, hash] : hashes.sections) stream = mix(stream ^ hash ^ fnv1a(name));
-    parts_.hash = hashes.whole;
-    parts_.sections = std::move(hashes.sections);
-    parts_.plugin = std::move(files_option_.plugin);
-    parts_.files_option = std::move(files_option_.option);
-    parts_.folder = io::current_folder();
-    return stream;
-  }
-
-  void take_out_branch_files() {
-    std::vector<BranchFiles> none;
-    for (const auto& branch : branches_) {
-      none.push_back({.where = branch->files_option_, .files = Json::array()});
-      parts_.branch_files.emplace_back(branch->files_option_.plugin, branch->files_option_.option);
-    }
-    parts_.without_files = with_branch_files(json_, none, registry_);
-  }
-
-  /// Adds the content of the small files that orders and steps read, and what the source has read of its files for the
-  /// decoder, such as the names in a header row.
-  static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes) {
-    if (stages.decided) {
-      const std::uint64_t hash = fnv1a(stages.decided->text());
-      hashes.whole = hashes.whole * 31 + hash;
-      hashes.sections.emplace_back(where + std::string{decided_section}, hash);
-    }
-    for (auto& [name, hash] : lookup_hashes(stages, columns.file_hashes)) {
-      hashes.whole = hashes.whole * 31 + hash;
-      hashes.sections.emplace_back(where + name, hash);
-    }
-  }
-
-  /// Adds the files of a branch, and the columns of rows that come ready.
-  void hash_branch(std::size_t number, Hashes& hashes) {
-    const PlanBuilder& branch = *branches_[number];
-    hash_files(fmt::format("branch/{}: ", number), branch.stages_, branch.columns_, hashes);
-    for (const std::string& file : branch.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
-    if (branch.stages_.decoder_stage) return;
-    const std::uint64_t rows = fnv1a(columns_text(branch.columns_.decoder_schema));
-    hashes.whole = hashes.whole * 31 + rows;
-    hashes.sections.emplace_back(fmt::format("rows of branch/{}", number), rows);
-  }
-
-  PlanAccess::Parts describe_parts(const Program& program) {
-    for (const engine::Output& output : program.outputs) {
-      ColumnSpec shown = output.spec;
-      shown.shape = shown_shape(output);
-      parts_.outputs.push_back(std::move(shown));
-    }
-    if (program.source.rows && program.epochs && !program.windows)
-      parts_.batches = engine::batches_by_index(program, {});
-    if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-    std::vector<const Stages*> branches;
-    for (const auto& branch : branches_) branches.push_back(&branch->stages_);
-    parts_.text = plan_text(program, stages_, branches, parts_.inputs, parts_.targets);
-    return std::move(parts_);
-  }
-
-  const Json& json_;
-  const BindContext& context_;
-  const Registry& registry_;
-  const std::optional<FileChecks> checks_;
-  Faults faults_;
-  PipelineDocument document_;
-  Stages stages_;
-  Source source_;  // of a combination: the files of all branches
-  FilesOption files_option_;
-  BoundColumns columns_;
-  // Of a branch.
-  std::optional<BranchDocument> branch_;
-  // Of a combination.
-  std::vector<std::unique_ptr<PlanBuilder>> branches_;
-  Combining combining_;
-  std::optional<RowSource> merged_rows_;  // only its schema: what the steps after the combination get
-  std::vector<engine::MergedColumn> merged_;
-  PlanAccess::Parts parts_;
-};
+/// Whether each pass begins all branches anew.
+bool passes_are_alike(const Program& program) {
+  if (program.branches.empty() || !program.combining.make) return true;
+  return program.combining.end.when == PassEnd::When::all &&
+         std::ranges::none_of(program.branches, [](const Program& branch) { return branch.repeat; });
+}
 
 }  // namespace
 
-Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
-                   std::optional<FileChecks> checks) {
-  return PlanBuilder{document, context, registry, checks}.run();
+BoundDocument PlanBuilder::bound() const {
+  const Combines combines = branch_ ? Combines::is_branch : branches_.empty() ? Combines::nothing : Combines::branches;
+  return {.json = json_,
+          .document = document_,
+          .stages = stages_,
+          .source = source_,
+          .columns = columns_,
+          .combines = combines,
+          .made = made_ != nullptr};
+}
+
+/// Reads the stages of the document, and binds the source.
+void PlanBuilder::bind_stages(DocumentKind kind) {
+  stages_ = read_stages(json_, planning_.registry, faults_, kind);
+  if (made_) stages_.source_stage = root().stages_.source_stage;
+  bind_functions(stages_, planning_.context, faults_);
+  read_lookups(stages_, planning_.context, faults_);
+  if (stages_.combination != nullptr) bind_branches();
+  bind_source();
+  check_source(bound(), faults_);
+}
+
+/// Binds what comes after the source.
+void PlanBuilder::bind_rows() {
+  columns_ = bind_columns(stages_, merged_rows_ ? &*merged_rows_ : nullptr, source_, planning_.context.folder, faults_);
+  if (columns_.windows)
+    bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, planning_.context, faults_);
+  if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, planning_.context, faults_);
+  check_combined_batches(stages_, columns_.batching, faults_);
+  if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
+  check_rows(bound(), faults_);
+  check_lanes(bound(), faults_);
+}
+
+void PlanBuilder::bind_branch(const PipelineDocument& whole) {
+  branch_ = read_branch(written_, faults_);
+  document_ = of_branch(whole, *branch_);
+  bind_stages(DocumentKind::branch);
+  columns_ = bind_columns(stages_, nullptr, source_, planning_.context.folder, faults_);
+  check_rows(bound(), faults_);
+}
+
+std::optional<Plan> PlanBuilder::run() {
+  document_ = read_pipeline(written_, faults_).document;
+  bind_stages(DocumentKind::whole);
+  bind_rows();
+  group_outputs();
+  check_shard(bound(), faults_);
+  if (!faults_.empty()) return std::nullopt;
+  project(stages_, columns_, faults_);
+  project_branches();
+  if (!faults_.empty()) return std::nullopt;
+  Program program = assemble();
+  if (program.batching.epoch_end && reads_once(program)) {
+    complain(
+        *stages_.batch_stage->options->find("epoch_end"),
+        "`epoch_end` marks the last batch of an epoch, and of rows that the program gives while the run goes on it "
+        "is not known which one that is; leave it out, or collect the rows in arrays",
+        faults_);
+    return std::nullopt;
+  }
+  take_late_steps(program);
+  set_identity(program);
+  program.stream = hash();
+  sign_attributes(stages_, parts_.sections, planning_.registry, program);
+  parts_.program = std::make_shared<const Program>(std::move(program));
+  return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
+}
+
+/// The rows of a batch are delivered as they are: dense, or one after the other.
+void PlanBuilder::deliver_rows() {
+  for (engine::Output& output : columns_.outputs) {
+    if (!output.spec.parts.empty()) {
+      complain(*stages_.source_stage->options,
+               fmt::format("the rows of tensor {} have parts of their own, and stages that need the rows first can do "
+                           "nothing with those; deliver it padded or as plain lists",
+                           quote(output.spec.name)),
+               faults_);
+    }
+    output.padding.reset();
+    output.spec.delivery = output.spec.shape.known() ? Delivery::equal : Delivery::ragged;
+    output.spec.row_splits_int32 = false;
+  }
+  columns_.batched = columns_.outputs;
+}
+
+std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& document) {
+  document_ = document;
+  bind_stages(DocumentKind::whole);
+  bind_rows();
+  if (faults_.empty()) deliver_rows();
+  if (!faults_.empty()) return nullptr;
+  project(stages_, columns_, faults_);
+  project_branches();
+  if (!faults_.empty()) return nullptr;
+  return std::make_shared<const Program>(program_of_rows());
+}
+
+Program PlanBuilder::program_of_rows() {
+  Program out = assemble();
+  out.hard_epochs = true;
+  out.shard = {};
+  if (out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::skip_record;
+  for (Program& each : out.branches) {
+    if (each.on_corrupt.policy == engine::Corrupt::skip_row) each.on_corrupt.policy = engine::Corrupt::skip_record;
+  }
+  take_late_steps(out);
+  set_identity(out);
+  out.stream = hash();
+  sign_attributes(stages_, parts_.sections, planning_.registry, out);
+  return out;
+}
+
+Source PlanBuilder::source_of_rows(const std::shared_ptr<const Program>& program) const {
+  auto by_row = std::make_shared<Program>(*program);
+  Json one = Json::object();
+  one.set("size", std::int64_t{1});
+  Faults none;
+  if (auto batching = keep(stages_.batcher->bind(one, columns_.at_batch), none))
+    by_row->batching = *std::move(batching);
+  auto rows = std::make_shared<RowSource>();
+  for (const engine::Output& output : columns_.outputs) {
+    ColumnSpec spec = columns_.at_batch[output.id];
+    spec.name = output.spec.name;
+    rows->schema.put(std::move(spec));
+  }
+  RowPart part{.name = fmt::format("rows of {}", quote(root().stages_.source_stage->plugin))};
+  part.open = engine::open_made({.program = program, .by_row = std::move(by_row), .alike = passes_are_alike(*program)});
+  part.seeks = true;
+  rows->repeats = can_be_read_again(*program, false);
+  rows->exact = can_be_read_again(*program, true);
+  rows->collects = ends(*program);
+  rows->charged = true;
+  Source out;
+  out.files = {part.name};
+  rows->parts.push_back(std::move(part));
+  out.rows = std::move(rows);
+  return out;
+}
+
+/// Binds the branches of a combination, and the combination to them.
+void PlanBuilder::bind_branches() {
+  const Json& options = *stages_.source_stage->options;
+  if (const Json* decode = json_.find("decode"); decode != nullptr && !decode->is(Json::Kind::null))
+    complain(*decode, "every branch has its own 'decode'; move it into the branches", faults_);
+  const Json* const list = branches_of(*stages_.combination, options);
+  if (list == nullptr || !list->is(Json::Kind::array)) {
+    stages_.combination->description.check(options, faults_);
+    return;
+  }
+  if (list->items().empty() || list->items().size() > engine::OpenBranches::max_branches)
+    complain(*list,
+             fmt::format("a combination has 1 to {} branches, found {}", engine::OpenBranches::max_branches,
+                         list->items().size()),
+             faults_);
+  BranchList known;
+  Faults ignored;
+  for (const Json& json : list->items()) known.repeat.push_back(read_branch(json, ignored).repeat);
+  const auto tried = keep(stages_.combination->bind(options, known), ignored);
+  const std::size_t before = faults_.size();
+  for (std::size_t i = 0; i < list->items().size(); ++i) {
+    // Side by side, all branches draw alike, so that orders that they have in common move their rows alike.
+    PipelineDocument whole = document_;
+    whole.seed = static_cast<std::int64_t>(seed_of_branch(document_, !tried || tried->make ? i : 0));
+    branches_.push_back(bound_branch(list->items()[i], planning_, whole));
+    keep_new(branches_.back()->faults_, faults_);
+  }
+  auto combining = keep(stages_.combination->bind(options, known), faults_);
+  if (!combining || faults_.size() != before || list->items().empty()) return;
+  combining_ = *std::move(combining);
+  if (!combining_.make) check_sides();
+  merge_branches(options);
+}
+
+/// The stages of the document, those of the stretches before it first.
+std::vector<const Stages*> PlanBuilder::all_stages() const {
+  std::vector<const Stages*> out;
+  if (made_) {
+    for (const auto& stretch : made_->stretches) out.push_back(&stretch->stages_);
+  }
+  out.push_back(&stages_);
+  return out;
+}
+
+void PlanBuilder::check_sides() {
+  std::vector<SideBranch> sides;
+  for (const auto& branch : branches_)
+    sides.push_back(
+        {branch->written_, branch->all_stages(), branch->document_, branch->root().source_.format != nullptr});
+  check_side_by_side(sides, combining_.end.when == PassEnd::When::first, planning_.registry, faults_);
+}
+
+void PlanBuilder::merge_branches(const Json& options) {
+  std::vector<BranchColumns> given;
+  for (const auto& branch : branches_) given.push_back({&branch->json_, &branch->columns_.schema});
+  MergedSchema merged =
+      combining_.make ? merge_columns(given, combining_, options, faults_) : join_columns(given, faults_);
+  merged_ = std::move(merged.columns);
+  merged_rows_.emplace(RowSource{.schema = std::move(merged.schema), .parts = {}});
+  for (const auto& branch : branches_) {
+    const std::vector<std::string>& files = branch->source_.files;
+    source_.files.insert(source_.files.end(), files.begin(), files.end());
+  }
+}
+
+/// Leaves out the columns of the branches that no stage after the combination needs.
+void PlanBuilder::project_branches() {
+  if (branches_.empty()) return;
+  std::erase_if(merged_, [&](const engine::MergedColumn& column) {
+    return std::ranges::find(columns_.decoded, column.id) == columns_.decoded.end();
+  });
+  for (std::size_t i = 0; i < branches_.size(); ++i) {
+    PlanBuilder& branch = *branches_[i];
+    project_branch(branch.stages_, merged_, i, branch.columns_, faults_);
+  }
+}
+
+std::vector<Program> PlanBuilder::assemble_branches() {
+  std::vector<Program> out;
+  for (const auto& branch : branches_) {
+    out.push_back(common_program({branch->stages_, branch->columns_, branch->document_}, planning_.registry));
+    out.back().source = branch->source_;
+    out.back().schema = branch->columns_.schema;
+    out.back().late = branch->columns_.late;
+    out.back().repeat = branch->branch_->repeat;
+    out.back().seed = static_cast<std::uint64_t>(branch->document_.seed);
+    if (branch->made_) out.back().made = branch->made_->program;
+    if (!combining_.make) out.back().on_corrupt.looks = false;  // the rows after it would stand beside others
+  }
+  return out;
+}
+
+void PlanBuilder::bind_source() {
+  if (made_) source_ = made_->source;
+  if (made_ || stages_.source == nullptr) return;
+  const Json& options = *stages_.source_stage->options;
+  if (auto source = keep(stages_.source->bind(options, with_files(planning_.context)), faults_))
+    source_ = *std::move(source);
+  decide_options(source_, stages_, faults_);
+  const FieldInfo* const field = paths_field(stages_.source->description);
+  const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
+  if (paths == nullptr) return;
+  files_option_ = {.plugin = stages_.source_stage->plugin, .option = field->name};
+  Faults unclear;
+  const Json* policy = branch_ ? &document_.on_corrupt.json : json_.find("on_corrupt");
+  const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};
+  if (unclear.empty() && planning_.checks)
+    check_files(*paths, planning_.context.folder, on_corrupt, *planning_.checks, faults_);
+}
+
+Schema PlanBuilder::every_column() const {
+  Schema out;
+  for (std::size_t i = 0; i < columns_.schema.size(); ++i) {
+    const auto id = static_cast<ColumnId>(i);
+    out.put(i < columns_.at_batch.size() ? columns_.at_batch[id] : columns_.schema[id]);
+  }
+  out.keep({columns_.schema.visible().begin(), columns_.schema.visible().end()});
+  return out;
+}
+
+std::optional<engine::Taking> PlanBuilder::taking() const {
+  std::optional<engine::Taking> out = columns_.taking;
+  const auto elements = static_cast<std::ptrdiff_t>(columns_.element_steps);
+  if (out) out->element_steps.assign(columns_.late.begin(), columns_.late.begin() + elements);
+  return out;
+}
+
+Program PlanBuilder::assemble() {
+  Faults none;  // has been read without faults
+  Program out = common_program({stages_, columns_, document_}, planning_.registry);
+  out.source = std::move(source_);
+  out.windows = columns_.windows;
+  out.batching = columns_.batching;
+  out.batcher_attribute = columns_.batcher_attribute;
+  out.schema = every_column();
+  out.taking = taking();
+  out.late = {columns_.late.begin() + static_cast<std::ptrdiff_t>(columns_.element_steps), columns_.late.end()};
+  out.batched = columns_.batched;
+  out.batch_orders = orderings(stages_.batch_orders);
+  out.after = columns_.after;
+  out.outputs = columns_.outputs;
+  out.seed = static_cast<std::uint64_t>(document_.seed);
+  if (made_) {
+    out.made = made_->program;
+    out.seed = draw({.seed = out.seed, .index = made_->stretches.size(), .purpose = stretch_seed});
+    if (out.taking && out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::fail;
+  }
+  out.hard_epochs = document_.epoch_boundary == EpochBoundary::hard || (out.batching.epoch_end && out.epochs == 1);
+  out.threads = document_.threads;
+  out.memory = read_memory(json_.find("memory"), none);
+  out.prefetch = document_.prefetch;
+  out.shard = read_shard(document_.shard.json, none);
+  out.branches = assemble_branches();
+  out.combining = combining_;
+  out.merged = merged_;
+  if (out.taking) out.taking->early = decodes_early(out);
+  return out;
 }
 
 }  // namespace forebay::plan

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/json_text.h"
+#include "engine/index/source_sizes.h"
 #include "engine/program/plan_access.h"
 #include "io/paths.h"
 #include "io/patterns.h"
@@ -246,10 +247,12 @@ namespace {
 
 /// The document of a combination with the files of its branches, resolved.
 Json lowered_branches(const PlanAccess::Parts& parts) {
+  const engine::Program* program = parts.program.get();
+  while (program->made) program = program->made.get();
   std::vector<BranchFiles> all;
   for (std::size_t i = 0; i < parts.branch_files.size(); ++i) {
     std::vector<Json> files;
-    for (const std::string& path : parts.program->branches[i].source.files)
+    for (const std::string& path : engine::data_files(program->branches[i]))
       files.emplace_back(literal(io::resolve(path, parts.folder)));
     const auto& [plugin, option] = parts.branch_files[i];
     all.push_back({.where = {plugin, option}, .files = Json::array(std::move(files))});
@@ -262,7 +265,7 @@ Json lowered_branches(const PlanAccess::Parts& parts) {
 Json lowered(const PlanAccess::Parts& parts) {
   if (!parts.branch_files.empty()) return lowered_branches(parts);
   std::vector<Json> files;
-  for (const std::string& path : parts.program->source.files)
+  for (const std::string& path : engine::data_files(*parts.program))
     files.emplace_back(literal(io::resolve(path, parts.folder)));
   return with_files(parts.without_files, {parts.plugin, parts.files_option}, Json::array(std::move(files)));
 }

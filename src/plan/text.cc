@@ -25,6 +25,7 @@ std::string columns_text(const Schema& schema, const std::vector<ColumnId>& ids)
 }
 
 std::string source_text(const Source& source) {
+  if (source.rows && source.rows->charged) return "rows that the stages above make";
   if (source.rows && !source.rows->resident()) return "rows that the program gives";
   if (source.rows) {
     std::int64_t rows = 0;
@@ -69,6 +70,7 @@ std::string_view corruption_text(const engine::OnCorrupt& on_corrupt) {
     case engine::Corrupt::skip_record:
       return ", corrupt records are skipped";
     case engine::Corrupt::skip_row:
+      if (on_corrupt.looks) return ", corrupt records that stages look into are skipped, other rows become padding";
       return ", rows of corrupt records become padding";
     case engine::Corrupt::skip_file:
       return ", corrupt files are left";
@@ -173,20 +175,66 @@ std::string options_text(const Stages& stages) {
   return out;
 }
 
-void add_combination(const engine::Program& program, const Stages& stages, const std::vector<const Stages*>& branches,
-                     Lines& lines) {
-  lines.add("combine",
-            fmt::format("{} of {} branches{}", stages.source_stage->plugin, branches.size(), options_text(stages)));
-  for (std::size_t i = 0; i < branches.size(); ++i) {
-    const engine::Program& branch = program.branches[i];
-    lines.add("branch", fmt::format("{}{}{}", i, branch.repeat ? ", repeats" : "", corruption_text(branch.on_corrupt)));
-    add_source(branch, *branches[i], lines);
-    add_orders("records", branches[i]->record_orders, lines);
-    add_early(branch, lines);
-    lines.add("late",
-              fmt::format("{} -> {}", source_of_rows(*branches[i]), columns_text(branch.schema, branch.decoded)));
-    add_steps("late", branch.late, branches[i]->before, branch.schema, lines);
+void add_rows(const PlanText& plan, Lines& lines);
+
+/// The source and the orders of a plan with one source, and the stretches that make its rows.
+void add_reading(const PlanText& plan, Lines& lines) {
+  for (const PlanText& stretch : plan.before) {
+    add_rows(stretch, lines);
+    lines.add("made", "rows, in their order, for the stages below");
   }
+  if (plan.before.empty()) {
+    add_source(*plan.program, *plan.stages, lines);
+  } else {
+    add_orders("open", plan.stages->file_orders, lines);
+    if (plan.stages->interleave) add_orders("open", {&*plan.stages->interleave, 1}, lines);
+  }
+}
+
+void add_combination(const PlanText& plan, Lines& lines) {
+  lines.add("combine", fmt::format("{} of {} branches{}", plan.stages->source_stage->plugin, plan.branches.size(),
+                                   options_text(*plan.stages)));
+  for (std::size_t i = 0; i < plan.branches.size(); ++i) {
+    const PlanText& branch = plan.branches[i];
+    const engine::Program& program = *branch.program;
+    lines.add("branch",
+              fmt::format("{}{}{}", i, program.repeat ? ", repeats" : "", corruption_text(program.on_corrupt)));
+    add_reading(branch, lines);
+    add_orders("records", branch.stages->record_orders, lines);
+    add_early(program, lines);
+    lines.add("late",
+              fmt::format("{} -> {}", source_of_rows(*branch.stages), columns_text(program.schema, program.decoded)));
+    add_steps("late", program.late, branch.stages->before, program.schema, lines);
+  }
+}
+
+/// What becomes of the source before rows are put into batches.
+void add_orders_and_windows(const PlanText& plan, Lines& lines) {
+  const Stages& stages = *plan.stages;
+  if (stages.combination != nullptr) {
+    add_combination(plan, lines);
+  } else {
+    add_reading(plan, lines);
+  }
+  const std::size_t windows_at = stages.windows.empty() ? 0 : stages.windows.front().orders_before;
+  const std::span<const OrderStage> orders{stages.record_orders};
+  add_orders("records", orders.first(windows_at), lines);
+  for (const WindowItem& window : stages.windows)
+    lines.add("windows", fmt::format("{} {}", window.stage.plugin, window.stage.options->text()));
+  add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);
+  add_early(*plan.program, lines);
+}
+
+void add_making(const PlanText& plan, Lines& lines) {
+  lines.add("late", fmt::format("{} -> {}", source_of_rows(*plan.stages),
+                                columns_text(plan.program->schema, plan.program->decoded)));
+  add_late(*plan.program, *plan.stages, lines);
+}
+
+/// A stretch, whose rows are made.
+void add_rows(const PlanText& plan, Lines& lines) {
+  add_orders_and_windows(plan, lines);
+  add_making(plan, lines);
 }
 
 }  // namespace
@@ -195,25 +243,15 @@ std::string columns_text(const Schema& schema) {
   return columns_text(schema, {schema.visible().begin(), schema.visible().end()});
 }
 
-std::string plan_text(const engine::Program& program, const Stages& stages, const std::vector<const Stages*>& branches,
-                      const std::vector<std::string>& inputs, const std::vector<std::string>& targets) {
+std::string plan_text(const PlanText& plan, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& targets) {
+  const engine::Program& program = *plan.program;
+  const Stages& stages = *plan.stages;
   Lines lines;
-  if (stages.combination != nullptr) {
-    add_combination(program, stages, branches, lines);
-  } else {
-    add_source(program, stages, lines);
-  }
-  const std::size_t windows_at = stages.windows.empty() ? 0 : stages.windows.front().orders_before;
-  const std::span<const OrderStage> orders{stages.record_orders};
-  add_orders("records", orders.first(windows_at), lines);
-  for (const WindowItem& window : stages.windows)
-    lines.add("windows", fmt::format("{} {}", window.stage.plugin, window.stage.options->text()));
-  add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);
-  add_early(program, lines);
+  add_orders_and_windows(plan, lines);
   lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
   add_orders("batches", stages.batch_orders, lines);
-  lines.add("late", fmt::format("{} -> {}", source_of_rows(stages), columns_text(program.schema, program.decoded)));
-  add_late(program, stages, lines);
+  add_making(plan, lines);
   add_steps("finish", program.after, stages.after, program.schema, lines);
   for (const engine::Output& output : program.outputs) {
     ColumnSpec shown = output.spec;
@@ -223,7 +261,9 @@ std::string plan_text(const engine::Program& program, const Stages& stages, cons
         !contains(targets, shown.name) ? (input ? "input" : "output") : (input ? "in+target" : "target");
     lines.add(group, fmt::format("{}{}", column_text(shown), delivery_text(output)));
   }
-  lines.add("run", fmt::format("{}, seed {}{}{}{}{}", epochs_text(program), program.seed,
+  const engine::Program* first = &program;  // later stretches draw with seeds of their own
+  while (first->made) first = first->made.get();
+  lines.add("run", fmt::format("{}, seed {}{}{}{}{}", epochs_text(program), first->seed,
                                program.hard_epochs ? ", batches end with their epoch" : "",
                                program.deterministic ? "" : ", order may depend on timing",
                                corruption_text(program.on_corrupt), shard_text(program.shard)));

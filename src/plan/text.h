@@ -12,10 +12,16 @@ namespace forebay::plan {
 /// The visible columns: "name dtype shape, …".
 [[nodiscard]] std::string columns_text(const Schema& schema);
 
-/// A plan as text: one line for each stage, with its options and where it runs. `branches`: the stages of the branches
-/// of a combination.
-[[nodiscard]] std::string plan_text(const engine::Program& program, const Stages& stages,
-                                    const std::vector<const Stages*>& branches, const std::vector<std::string>& inputs,
+/// What a plan, a branch or a stretch is made of, for its description.
+struct PlanText {
+  const engine::Program* program = nullptr;
+  const Stages* stages = nullptr;
+  std::vector<PlanText> branches;  ///< Of a combination.
+  std::vector<PlanText> before;    ///< The stretches whose rows are the source.
+};
+
+/// A plan as text: one line for each stage, with its options and where it runs.
+[[nodiscard]] std::string plan_text(const PlanText& plan, const std::vector<std::string>& inputs,
                                     const std::vector<std::string>& targets);
 
 }  // namespace forebay::plan

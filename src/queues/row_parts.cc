@@ -215,7 +215,7 @@ void RowParts::close() const { line_->close(); }
 std::shared_ptr<const RowSource> RowParts::source(Schema schema, std::vector<Part> parts, bool repeats) const {
   auto source = std::make_shared<RowSource>();
   source->schema = std::move(schema);
-  source->repeats = source->ahead = repeats;
+  source->repeats = source->ahead = source->collects = repeats;
   const std::size_t number = line_->add_source();
   source->waiting = [line = line_, number] { return line->waiting(number); };
   source->waiting_name = "blocks of parts";

@@ -99,6 +99,7 @@ std::shared_ptr<const RowSource> RowPasses::source(const std::string& name, Prom
   source->schema = begun_->schema();
   source->repeats = true;
   source->exact = promise.exact;
+  source->collects = promise.collects;
   source->parts.push_back(
       {.name = name,
        .open = [begun = begun_, name](ReadContext context) { return begun->open(std::move(context), name); },

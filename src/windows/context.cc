@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <forebay/plugin.h>
 #include <forebay/window.h>
 #include <forebay/windows/context.h>
@@ -51,7 +53,7 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
     return bad_window("`context` widens windows that have a time axis, and the step before leaves it out");
   if (before != nullptr && before->counts)
     return bad_window("`context` widens windows, and the segments of `unroll` have one size; leave one of them out");
-  if (before != nullptr && !options.keys.empty())
+  if (before != nullptr && !options.keys.empty() && !std::ranges::equal(options.keys, made_names(*before)))
     return bad_window("the keys are those of the window step before").at(Field{"keys"});
   Windowing out;
   if (before != nullptr) {
@@ -68,7 +70,7 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
 }  // namespace
 
 WindowType context() {
-  return with_names(
+  WindowType out = with_names(
       describe<WindowType, Context>(
           "context", "Widens windows by the frames around them, and by padding where the sequence ends.", bind)
           .field("keys", &Context::keys,
@@ -80,6 +82,8 @@ WindowType context() {
           .field("left", &Context::left, "Instead of `window`: frames before, by key.")
           .field("right", &Context::right, "Frames after, by key.")
           .example({.options = R"({"window": 3})", .in = "[4, 1]", .out = "[6, 3]"}));
+  out.widens = out.of_windows = true;
+  return out;
 }
 
 }  // namespace forebay::windows

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <forebay/plugin.h>
 #include <forebay/window.h>
 #include <forebay/windows/stack.h>
@@ -33,7 +35,7 @@ Result<Windowing> bind(const Stack& options, const Schema& in, const Windowing* 
     return bad_window("`stack` needs windows that have a time axis, and the step before leaves it out");
   if (before != nullptr && !before->stacked.empty())
     return bad_window("frames are stacked once; leave one `stack` out");
-  if (before != nullptr && !options.keys.empty())
+  if (before != nullptr && !options.keys.empty() && !std::ranges::equal(options.keys, made_names(*before)))
     return bad_window("the keys are those of the window step before").at(Field{"keys"});
   Windowing out;
   if (before != nullptr) {
@@ -56,7 +58,7 @@ Result<Windowing> bind(const Stack& options, const Schema& in, const Windowing* 
 }  // namespace
 
 WindowType stack() {
-  return with_names(
+  WindowType out = with_names(
       describe<WindowType, Stack>(
           "stack", "Puts the frames around each frame beside it; those outside the sequence are padding.", bind)
           .field("keys", &Stack::keys,
@@ -68,6 +70,8 @@ WindowType stack() {
           .field("left", &Stack::left, "Instead of `window`: frames before, by key.")
           .field("right", &Stack::right, "Frames after, by key.")
           .example({.options = R"({"window": 3})", .in = "[4, 1]", .out = "[4, 1]"}));
+  out.widens = true;
+  return out;
 }
 
 }  // namespace forebay::windows

@@ -73,12 +73,14 @@ Result<Windowing> bind(const Unroll& options, const Schema& in, const Windowing*
 }  // namespace
 
 WindowType unroll() {
-  return with_names(
+  WindowType out = with_names(
       describe<WindowType, Unroll>(
           "unroll", "Cuts sequences into segments of one size, the last one padded, for state that follows them.", bind)
           .required("num_unroll", &Unroll::num_unroll, "Frames of a segment.", {.min = 1, .max = 1'000'000})
           .field("keys", &Unroll::keys, "Tensors to cut, equally long; empty: all whose first size is unknown.")
           .example({.options = R"({"num_unroll": 2})", .in = "[5, 1]", .out = "[2, 2, 2, 2]"}));
+  out.pads = true;
+  return out;
 }
 
 }  // namespace forebay::windows

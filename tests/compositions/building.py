@@ -60,7 +60,7 @@ def _combination(cell: Cell, first: Set, second: Set) -> "tuple[fb.Pipeline, Mod
     side = cell.combo == "zip"
     if cell.inner is None:
         return _combined(cell, str(cell.combo), [branch(first), branch(second, 2 if side else 0)])
-    inner = _combined(cell, cell.inner, [branch(first), branch(second, 5 if cell.inner == "zip" else 2 if side else 0)])
+    inner = _combined(cell, cell.inner, [branch(first), branch(second, 5 if cell.inner == "zip" else 0)])
     other = branch(second, 7 if side else 0)
     if cell.inner == "zip" and not side:   # the same tensors in both branches
         other = _combined(cell, "zip", [branch(second), branch(first, 5)])

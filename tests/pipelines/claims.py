@@ -70,7 +70,7 @@ def make(code: str) -> Any:
     try:
         pipe = eval(code, {"fb": fb, "data": data})
         pipe.plan()
-    except fb.ConfigError as error:
+    except (fb.ConfigError, fb.DataError) as error:   # a function before the batch is given the first rows, to know its columns
         assert len(str(error)) > 30, f"the plan says only {error}"
         raise Refused(str(error)) from error
     return pipe
@@ -79,7 +79,7 @@ def make(code: str) -> Any:
 def load(pipe: Any, **options: Any) -> Any:
     try:
         return pipe.load(**options)
-    except fb.ConfigError as error:
+    except (fb.ConfigError, fb.DataError) as error:
         assert len(str(error)) > 30, f"the plan says only {error}"
         raise Refused(str(error)) from error
 

@@ -217,6 +217,10 @@ def per_row(row: Any) -> Any:
     return {"id": row["id"], "twice": 2 * row["id"]} if "id" in row else {"one": 1}
 
 
+def kept(row: Any) -> Any:
+    return dict(row)
+
+
 def per_batch(batch: Any, rng: np.random.Generator) -> Any:
     return {"id": batch["id"], "noise": rng.random(batch.rows)} if "id" in batch else {"noise": rng.random(batch.rows)}
 

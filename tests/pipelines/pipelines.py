@@ -151,6 +151,10 @@ class Draw:
             lambda: f".unroll({size}, {keys})")
         return self.lose(code, paired="context" in code)
 
+    def function(self) -> str:
+        """A function of the program, whose rows the stages behind it get."""
+        return self.one('.map(data.kept, per="row")', '.map(data.kept, per="row", workers=2)')
+
     def flat(self, code: str) -> str:
         self.lengths = False
         return self.unpaired(code)
@@ -163,19 +167,24 @@ class Draw:
             plan += [self.opening] * self.chance(.5)
         plan += [self.rng.choice([self.step, self.order]) for _ in range(self.number(0, most))]
         plan += [self.window] * self.chance(.3 if opens else .1) + [self.order] * self.chance(.3)
+        plan += [self.function] * self.chance(.05) + [self.rng.choice([self.window, self.order, self.opening, self.condition])] * self.chance(.15)
         if self.chance(.15):
             self.rng.shuffle(plan)
         return "".join(stage() for stage in plan)
 
     # ---- combinations
-    def combination(self) -> str:
+    def combination(self, depth: int = 1) -> str:
         kind = self.one("mix", "concat", "round_robin", "join", "zip")
-        if kind == "zip":
+        if kind == "zip" and depth == 1:
             return self.zipped()
+        kind = "mix" if kind == "zip" else kind
         name = self.rng.choice(["", "", *COLUMNS])
         branches, columns = [], []
         for rows in self.rng.sample(["a", "b"], 2):
-            branches.append(self.source(name, rows) + self.branch())
+            if depth < 4 and self.chance(.2):
+                branches.append(self.lose(self.combination(depth + 1)) + self.branch())
+            else:
+                branches.append(self.source(name, rows) + self.branch())
             columns.append((self.columns, self.lengths))
         self.columns = "".join(sorted(set(columns[0][0]) & set(columns[1][0])))
         self.lengths = columns[0][1] and columns[1][1]
@@ -195,6 +204,7 @@ class Draw:
     def branch(self) -> str:
         """Stages of a branch."""
         plan = [self.step] * self.chance(.3) + [self.condition] * self.chance(.2) + [self.opening] * self.chance(.4) + [self.order] * self.chance(.4)
+        plan += [self.window] * self.chance(.1) + [self.function] * self.chance(.05)
         return self.rows(2) if self.chance(.1) else "".join(stage() for stage in plan)
 
     def zipped(self) -> str:

@@ -106,9 +106,18 @@ TEST(CombineDocument, SideBySideNoNameOccursTwice) {
               ElementsAre(fault("/source/zip/branches/1", "tensor 'id' is in branch 1 and in one before it")));
 }
 
-TEST(CombineDocument, CombinationsDoNotNest) {
-  EXPECT_THAT(faults_of({.second = R"({"source": {"concat": {"branches": []}}})"}),
-              ElementsAre(fault("/source/mix/branches/1/source", "combinations do not nest")));
+TEST(CombineDocument, CombinationsNestAndTellTheirFaults) {
+  const auto nested = [](const std::string& branches) {
+    return R"({"source": {"concat": {"branches": [)" + branches + "]}}}";
+  };
+  EXPECT_THAT(faults_of({.second = nested(branch(id + ", " + x) + ", " + branch(id + ", " + x))}), IsEmpty());
+  EXPECT_THAT(faults_of({.second = nested("")}),
+              ElementsAre(fault("/source/mix/branches/1/source/concat/branches", "1 to 255 branches")));
+  EXPECT_THAT(faults_of({.second = nested(branch(id))}),
+              ElementsAre(fault("/source/mix/branches/1", "branch 1 lacks tensor 'x'")));
+  EXPECT_THAT(faults_of({.second = nested(R"({"source": {"tfrecord": {"files": ["date"]}}, )" + decode + "}")}),
+              ElementsAre(AllOf(HasSubstr("/source/mix/branches/1/source/concat/branches/0/source/tfrecord/files/0"),
+                                HasSubstr("date"))));
 }
 
 TEST(CombineDocument, BatchesAreMadeAfterTheCombination) {
@@ -117,35 +126,33 @@ TEST(CombineDocument, BatchesAreMadeAfterTheCombination) {
   EXPECT_THAT(faults_of({.more = ", " + decode}), ElementsAre(fault("/decode", "every branch has its own 'decode'")));
 }
 
-TEST(CombineDocument, OrdersThatNeedFilesOrAttributesStandInTheBranches) {
+TEST(CombineDocument, OrdersOfRowsStandAfterTheCombinationAndThoseOfFilesInTheBranches) {
   const std::string batch = R"(, {"batch": {"size": 2}})";
-  EXPECT_THAT(
-      faults_of({.steps = R"({"shuffle": {"global": true}})" + batch}),
-      ElementsAre(
-          fault("/steps/0/shuffle",
-                "move it into the branches, into all of them if their rows stand side by side, or give it a buffer")));
+  EXPECT_THAT(faults_of({.steps = R"({"shuffle": {"global": true}})" + batch}), IsEmpty());
+  EXPECT_THAT(faults_of({.steps = R"({"filter": {"where": "id > 3"}})" + batch}), IsEmpty());
   EXPECT_THAT(faults_of({.steps = R"({"interleave": {"cycle": 2}})" + batch}),
               ElementsAre(fault("/steps/0/interleave", "move it into the branches")));
-  EXPECT_THAT(faults_of({.steps = R"({"filter": {"where": "id > 3"}})" + batch}),
-              ElementsAre(fault("/steps/0/filter", "move it into the branches")));
+  EXPECT_THAT(faults_of({.steps = R"({"filter": {"where": "ide > 3"}})" + batch}),
+              ElementsAre(fault("/steps/0/filter/where", "there is no tensor 'ide'")));
 }
 
-TEST(CombineDocument, WindowsStandNeitherInABranchNorAfterTheCombination) {
+TEST(CombineDocument, WindowsStandInBranchesAndAfterTheCombination) {
   const std::string windows = R"({"chunk": {"size": 2, "keys": ["x"]}})";
-  EXPECT_THAT(faults_of({.second = branch(id + ", " + x, R"(, "steps": [)" + windows + "]")}),
-              ElementsAre(fault("/source/mix/branches/1/steps/0/chunk", "neither in a branch of a combination nor")));
-  EXPECT_THAT(faults_of({.steps = windows + R"(, {"batch": {"size": 2}})"}),
-              ElementsAre(fault("/steps/0/chunk", "neither in a branch of a combination nor")));
+  const std::string batch = R"(, {"batch": {"size": 2}})";
+  EXPECT_THAT(faults_of({.second = branch(id + ", " + x, R"(, "steps": [)" + windows + "]")}), IsEmpty());
+  const std::string cut = branch(id + ", " + x, R"(, "steps": [)" + windows + "]");
+  EXPECT_THAT(faults_of({.first = cut, .second = cut}), IsEmpty());
+  EXPECT_THAT(faults_of({.steps = windows + batch}), IsEmpty());
 }
 
-TEST(CombineDocument, BatchersThatLookAtLengthsAreRefused) {
+TEST(CombineDocument, BatchersMayLookAtTheLengthsOfItsRows) {
   const std::string sequences = branch(R"("x": {"kind": "var_len", "dtype": "int64"})");
   EXPECT_THAT(faults_of({.first = sequences,
                          .second = sequences,
                          .steps = R"({"buckets": {"key": "x", "boundaries": [3, 6], "sizes": [3, 2]}})"}),
-              ElementsAre(fault("/steps/0/buckets", "use 'batch'")));
+              IsEmpty());
   EXPECT_THAT(faults_of({.first = sequences, .second = sequences, .steps = R"({"frames": {"batch_size": 2}})"}),
-              ElementsAre(fault("/steps/0/frames", "use 'batch'")));
+              IsEmpty());
 }
 
 TEST(CombineDocument, OrdersOnBatchesStandAfterTheBatch) {

@@ -135,8 +135,7 @@ TEST(PipelineDocument, WhatStandsInTheWrongPlaceIsRefused) {
 {"shuffle": {"buffer": 3}},
 {"batch": {"size": 3}},
 {"example": {"features": {}}})")),
-      (Faults{"5:16 /steps/2/interleave: 'interleave' opens files and must come before 'slice', which acts on records",
-              "6:13 /steps/4/shuffle: 'shuffle' orders records and must come before 'batch'",
+      (Faults{"6:13 /steps/4/shuffle: 'shuffle' orders records and must come before 'batch'",
               "7:11 /steps/5/batch: 'batch' comes behind 'batch', but batches are made only once",
               "8:13 /steps/6/example: there is no step, order or batcher 'example' (it is a decoder, for `decode`); "
               "known: " +

@@ -70,12 +70,17 @@ class Call:
             raise Fault(no_stop(failure, self.name), batch_text(self.name, batch)) from failure
 
     def _rows(self, batch: Any) -> Any:
+        # A batch without a valid row: the first row that fills it up shows the shapes.
+        most = batch.valid_rows or min(batch.rows, 0 if self.output is not None else 1)
+        return self.joined(self.results(batch, most), batch)
+
+    def results(self, batch: Any, most: int) -> list[Any]:
+        """What the function made of the first `most` rows of a batch. Raises as a call."""
         rows: list[Any] = []
         try:
             draws = self._draws(batch)
             tensors = dict(batch) if isinstance(batch, Mapping) else batch.tensors
-            # A batch without a valid row: the first row that fills it up shows the shapes.
-            for row in range(batch.valid_rows or min(batch.rows, 0 if self.output is not None else 1)):
+            for row in range(most):
                 values = each_of(lambda value: row_of(value, row), tensors)
                 if row > 0 and self._seeds():
                     seed_libraries(draws[row])
@@ -83,6 +88,10 @@ class Call:
                                           self.function(values)))
         except Exception as failure:
             raise Fault(no_stop(failure, self.name), row_text(self.name, batch, len(rows))) from failure
+        return rows
+
+    def joined(self, rows: list[Any], batch: Any) -> Any:
+        """The rows of `results` as a batch."""
         try:
             return stacked(self.name, rows, batch.valid_rows, batch.rows, self.output)
         except Exception as failure:

@@ -24,6 +24,12 @@ class Column(NamedTuple):
     shape: tuple[int, ...]
     delivery: str
 
+    def feature(self) -> "dict[str, Any]":
+        """What states this column in `output`."""
+        if self.delivery == "equal":
+            return {"kind": "fixed_len", "dtype": self.dtype, "shape": list(self.shape)}
+        return {"kind": "fixed_len_sequence", "dtype": self.dtype, "shape": list(self.shape), "as": self.delivery}
+
     @property
     def row_shape(self) -> tuple[Optional[int], ...]:
         return self.shape if self.delivery == "equal" else (None, *self.shape)
@@ -174,7 +180,7 @@ def stack(function: str, rows: Sequence[Mapping[str, Any]], valid: int, total: i
 
 
 def _column(function: str, name: str, values: list[Any], valid: int, total: int, column: Optional[Column]) -> Any:
-    arrays = [_array(value, column) for value in values]
+    arrays = [array_of(value, column) for value in values]
     if column is None:
         kind, shape = arrays[0].dtype, arrays[0].shape
         for place, array in enumerate(arrays):
@@ -228,7 +234,7 @@ def _ragged(arrays: list[Any], total: int, kind: Any, shape: tuple[int, ...]) ->
     return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
-def _array(value: Any, column: Optional[Column]) -> Any:
+def array_of(value: Any, column: Optional[Column]) -> Any:
     """A row's value as an array. Numbers of Python become the stated type where no value is lost."""
     if isinstance(value, np.ndarray):
         return value

@@ -2,6 +2,7 @@
 #include "engine/blocks/row_streams.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/core.h>
@@ -24,9 +25,14 @@ Result<void> check_block(const Schema& schema, const RowBlock* block) {
 
 }  // namespace
 
-RowStreams::RowStreams(const RowSource& source, bool seeks, std::shared_ptr<BufferPool> pool, BlockTable& table,
+RowStreams::RowStreams(const RowSource& source, bool seeks, std::shared_ptr<RunShare> share, BlockTable& table,
                        std::function<void()> wake)
-    : source_{source}, seeks_{seeks}, pool_{std::move(pool)}, table_{table}, wake_{std::move(wake)} {}
+    : source_{source},
+      seeks_{seeks},
+      share_{std::move(share)},
+      table_{table},
+      wake_{std::move(wake)},
+      collected_{table} {}
 
 Reader::Stream RowStreams::open(std::uint32_t part, bool catching_up) {
   const Reader::Stream stream = open_.add({.part = part});
@@ -99,7 +105,7 @@ Result<PartReader::Got> RowStreams::next_block(Open& at) {
   auto block = std::make_unique<Block>();
   block->file = at.part;
   block->first_record = at.rows;
-  block->row_charge = pool_->charge(bytes, MemoryUse::scan);
+  block->row_charge = share_->pool->charge(source_.charged ? 0 : bytes, MemoryUse::scan);
   block->buffer_bytes = static_cast<std::size_t>(bytes);
   block->row_schema = &source_.schema;
   at.row_bytes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(elements / rows->rows, 1, UINT32_MAX));
@@ -128,10 +134,25 @@ Result<void> RowStreams::open_reader(Open& at) {
   const RowPart& part = source_.parts[at.part];
   if (at.reader || part.rows) return {};
   if (part.open) {
-    FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_, .first = at.rows}));
+    FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_, .first = at.rows, .share = share_}));
   }
   if (at.reader) return {};
   return Error{Code::config, Detail::invalid_argument, "the part has no reader; its `open` must return one"};
+}
+
+Result<bool> RowStreams::collect(std::uint32_t part, std::int64_t batch, const std::function<Result<void>()>& room) {
+  std::array<Handle, 256> some;
+  while (!collected_.has(part)) {
+    FOREBAY_DO(room());
+    if (!collecting_) collecting_ = open(part, false);
+    FOREBAY_TRY(const Rows rows, read(*collecting_, some, batch));
+    if (rows.got == PartReader::Got::nothing_yet) return false;
+    collected_.add(part, std::span{some}.first(rows.count));
+    if (rows.got != PartReader::Got::end) continue;
+    close(*std::exchange(collecting_, std::nullopt), batch);
+    collected_.end(part);
+  }
+  return true;
 }
 
 void RowStreams::close(Reader::Stream stream, std::int64_t batch) {

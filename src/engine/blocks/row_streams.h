@@ -11,8 +11,9 @@
 #include <forebay/rows.h>
 
 #include "engine/blocks/block_table.h"
+#include "engine/blocks/collected_rows.h"
 #include "engine/blocks/numbered_table.h"
-#include "engine/memory/buffer_pool.h"
+#include "engine/blocks/run_share.h"
 
 namespace forebay::engine {
 
@@ -27,10 +28,14 @@ class RowStreams {
   /// `source` and `table` must outlive this object. Readers call `wake` from any thread. `seeks`: rows that are passed
   /// over lie in the part that is read. Not so when an order goes through the parts again: only reading shows where
   /// they end.
-  RowStreams(const RowSource& source, bool seeks, std::shared_ptr<BufferPool> pool, BlockTable& table,
+  RowStreams(const RowSource& source, bool seeks, std::shared_ptr<RunShare> share, BlockTable& table,
              std::function<void()> wake);
 
-  void begin_pass(std::int64_t epoch) { epoch_ = epoch; }  ///< Parts that are opened from now on belong to it.
+  /// Parts that are opened from now on belong to this pass.
+  void begin_pass(std::int64_t epoch, std::int64_t batch) {
+    epoch_ = epoch;
+    collected_.clear(batch);
+  }
   /// `catching_up`: a restart repeats the order, so the part may be passed over as a whole, and is not opened yet.
   [[nodiscard]] Reader::Stream open(std::uint32_t part, bool catching_up);
   /// Passes over up to `n` rows of a part that was not read yet, without reading them: all, when their number is known,
@@ -48,7 +53,15 @@ class RowStreams {
   /// Closes the reader, and counts off the rows that were not read.
   void close(Reader::Stream stream, std::int64_t batch);
   /// Closes all readers at once, when the run is over. No stream may be read any more.
-  void close_all() { open_.clear(); }
+  void close_all() {
+    open_.clear();
+    share_->kept.reset();
+  }
+  /// Reads all rows of a part into memory, for an order that reaches them by number. False: the reader has nothing now;
+  /// the next call goes on.
+  [[nodiscard]] Result<bool> collect(std::uint32_t part, std::int64_t batch, const std::function<Result<void>()>& room);
+  [[nodiscard]] CollectedRows& collected() { return collected_; }
+  [[nodiscard]] RunShare& share() const { return *share_; }
 
  private:
   struct Open {
@@ -71,10 +84,12 @@ class RowStreams {
 
   const RowSource& source_;
   const bool seeks_;
-  std::shared_ptr<BufferPool> pool_;
+  const std::shared_ptr<RunShare> share_;
   BlockTable& table_;
   const std::function<void()> wake_;
   std::int64_t epoch_ = 0;
+  CollectedRows collected_;
+  std::optional<Reader::Stream> collecting_;  // the part that `collect` reads
   NumberedTable<Open, Reader::Stream> open_;
 };
 

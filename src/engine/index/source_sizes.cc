@@ -223,14 +223,26 @@ void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
       [] { return true; }));
 }
 
+std::vector<std::string> data_files(const Program& program) {
+  if (program.made) return data_files(*program.made);
+  if (program.branches.empty()) return program.source.files;
+  std::vector<std::string> out;
+  for (const Program& branch : program.branches) {
+    const std::vector<std::string> files = data_files(branch);
+    out.insert(out.end(), files.begin(), files.end());
+  }
+  return out;
+}
 void ask_sizes(const Program& program, std::span<std::int64_t> sizes) {
+  if (program.made) return ask_sizes(*program.made, sizes);
   if (program.branches.empty()) return ask_sizes(program.source, sizes);
-  for (std::size_t i = 0; i < program.branches.size(); ++i) {
-    const Source& source = program.branches[i].source;
-    ask_sizes(source, sizes.subspan(first_file(program, i), source.files.size()));
+  std::size_t first = 0;
+  for (const Program& branch : program.branches) {
+    const std::size_t files = data_files(branch).size();
+    ask_sizes(branch, sizes.subspan(first, files));
+    first += files;
   }
 }
-
 std::vector<std::int64_t> ask_sizes(const Source& source) {
   std::vector<std::int64_t> out(source.files.size(), unknown_size);
   ask_sizes(source, out);
@@ -238,7 +250,7 @@ std::vector<std::int64_t> ask_sizes(const Source& source) {
 }
 
 std::vector<std::int64_t> ask_sizes(const Program& program) {
-  std::vector<std::int64_t> out(program.source.files.size(), unknown_size);
+  std::vector<std::int64_t> out(data_files(program).size(), unknown_size);
   ask_sizes(program, out);
   return out;
 }

@@ -54,7 +54,10 @@ struct SourceSizes {
 /// rows is their number, or 0 where it is not known.
 void ask_sizes(const Source& source, std::span<std::int64_t> sizes);
 
-/// The same for the files of a program, which may be those of several branches.
+/// The files that a program reads: of all its branches, and of the plan whose rows are its source.
+[[nodiscard]] std::vector<std::string> data_files(const Program& program);
+
+/// The same for the files of a program (data_files).
 void ask_sizes(const Program& program, std::span<std::int64_t> sizes);
 
 /// Asks for the size of every file.

@@ -23,11 +23,15 @@ struct OnCorrupt {
   /// Skips ÷ (skips + good records) of a pass. Judged at each skip once the pass had 1,000 of both, and at its end.
   std::optional<double> max_fraction = {};
   std::int64_t max_consecutive = 100;  ///< Skips without a good record in between.
+  /// With skip_row: an order or a batcher looks into the records before they get rows, so those that are corrupt are
+  /// skipped then. The budgets judge these, and the rows that are left out later, each alone.
+  bool looks = false;
 };
 
 /// Whether records are judged when they are read, before they get rows.
 [[nodiscard]] inline bool skips_early(const OnCorrupt& policy) {
-  return policy.policy == Corrupt::skip_record || policy.policy == Corrupt::skip_file;
+  return policy.policy == Corrupt::skip_record || policy.policy == Corrupt::skip_file ||
+         (policy.policy == Corrupt::skip_row && policy.looks);
 }
 
 /// Whether the run makes an empty row of one that failed with `error`. A lack of memory is no fault of the data.

@@ -183,6 +183,8 @@ struct Program {
   /// of all branches, one branch after the other; `record_orders` and `late` are those after the combination.
   std::vector<Program> branches;
   Combining combining;
+  /// The plan whose rows are the source (made_rows.h); null: the source reads data.
+  std::shared_ptr<const Program> made = {};
   bool repeat = false;               ///< Of a branch: it begins its next epoch by itself.
   std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
@@ -201,6 +203,11 @@ struct Program {
   const auto repeat = [](const Ordering& order) { return order.repeats; };
   return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
          std::ranges::any_of(program.record_orders, repeat);
+}
+
+/// Whether the program or a branch of it has rows that another plan makes.
+[[nodiscard]] inline bool makes_rows(const Program& program) {
+  return program.made || std::ranges::any_of(program.branches, makes_rows);
 }
 
 /// The number of the first file of branch `branch` in the list of all files.

@@ -51,6 +51,27 @@ struct Skip {
   Error error;  ///< The fault. Its place has the file, the offset, and the record; for a range, the next record.
 };
 
+/// Skips by kind.
+struct SkipCounts {
+  static constexpr std::size_t max_errors = 16;
+
+  std::int64_t records = 0;  ///< Corrupt or malformed records.
+  std::int64_t ranges = 0;   ///< Ranges of bytes in which no record was found.
+  std::int64_t files = 0;    ///< With `skip_file`: files given up at their first corruption, or not readable at all.
+  std::int64_t bytes = 0;    ///< Bytes of the skipped records and ranges.
+  std::vector<Error> first;  ///< The errors of the first 16 skips.
+
+  /// Adds what `now` has counted since it was `before`.
+  void add(const SkipCounts& now, const SkipCounts& before) {
+    records += now.records - before.records;
+    ranges += now.ranges - before.ranges;
+    files += now.files - before.files;
+    bytes += now.bytes - before.bytes;
+    for (std::size_t i = before.first.size(); i < now.first.size() && first.size() < max_errors; ++i)
+      first.push_back(now.first[i]);
+  }
+};
+
 /// The records of a block in columns, beside their bytes (Taking::early). A cache: without it, tickets decode.
 struct DecodedRecords {
   std::shared_ptr<const RowBlock> rows;  ///< Row i is record i. Its owner counts the memory in the budget. Null: none.

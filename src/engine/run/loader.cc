@@ -133,18 +133,20 @@ class Loader::Running {
   /// The sizes of the files, of each that the current run has opened at its first opening. The other files are asked
   /// for theirs in the first call. For the thread that calls `next`.
   [[nodiscard]] const engine::SourceSizes& sizes() EXCLUDES(mutex_) {
-    const Source& source = engine::program_of(plan_).source;
-    const std::vector<std::int64_t> opened = scheduler()->sizes();
+    const engine::Program& program = engine::program_of(plan_);
+    std::vector<std::int64_t> opened = scheduler()->sizes();
+    if (data_files_.empty()) data_files_ = engine::data_files(program);
+    if (engine::makes_rows(program)) opened.assign(data_files_.size(), engine::unknown_size);  // by runs of their own
     if (sizes_.empty() && !opened.empty()) {
       sizes_ = opened;
-      engine::ask_sizes(engine::program_of(plan_), sizes_);
+      engine::ask_sizes(program, sizes_);
     }
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       if (opened[i] == engine::unknown_size || opened[i] == sizes_[i]) continue;
       sizes_[i] = opened[i];
       summary_.reset();
     }
-    if (!summary_) summary_ = engine::summary(source.files, sizes_);
+    if (!summary_) summary_ = engine::summary(data_files_, sizes_);
     return *summary_;
   }
   /// The next batch, which stays the next one until `take`; null at the end.
@@ -248,6 +250,7 @@ class Loader::Running {
 
  private:
   // For the thread that calls `next`.
+  std::vector<std::string> data_files_;
   std::vector<std::int64_t> sizes_;             // by number of the file; empty until a state is saved or restored
   std::optional<engine::SourceSizes> summary_;  // of sizes_, when it was needed
   std::optional<engine::LineCount> lines_;      // of an error that was not given yet

@@ -7,6 +7,7 @@
 #include <forebay/error.h>
 
 #include "engine/memory/allocator.h"
+#include "engine/memory/buffer_pool.h"
 #include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
@@ -20,6 +21,12 @@ struct RunParts {
   /// does no other work meanwhile. An error, or what it throws, is that of the batch. A batch that a close or a skipped
   /// epoch drops afterwards is not delivered; its content lives on as long as it has an owner.
   std::function<Result<void>(const std::shared_ptr<const Batch::Content>&)> finished;
+  // Of a run that makes rows for another one (made_rows.h):
+  std::shared_ptr<BufferPool> pool = {};  ///< The memory and the budget of that run; null: its own.
+  /// Called from any thread, with the mutex of the run held, when `next` has something to give: a batch, the end or an
+  /// error.
+  std::function<void()> ready = {};
+  bool gives_short = false;  ///< A batch that an error of the order cuts short is given before that error.
 };
 
 }  // namespace forebay::engine

@@ -62,7 +62,8 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
                      std::chrono::milliseconds stuck_after, RunParts parts)
     : program_{std::move(program)},
       parts_{std::move(parts)},
-      pool_{std::make_shared<BufferPool>(options.memory, parts_.allocator, options.pin_memory)},
+      pool_{parts_.pool ? parts_.pool
+                        : std::make_shared<BufferPool>(options.memory, parts_.allocator, options.pin_memory)},
       pinned_{options.pin_memory},
       threads_{options.threads},
       asked_prefetch_{options.prefetch},
@@ -97,7 +98,7 @@ Scheduler::~Scheduler() { close(); }
 void Scheduler::close() {
   if (!begin_close()) return;
   open_files_.stop();
-  pool_->close();
+  if (!parts_.pool) pool_->close();
   for (std::thread& worker : workers_) worker.join();
   {
     const Lock lock{mutex_};
@@ -145,7 +146,7 @@ void Scheduler::work(std::size_t number) {
   if (!thrown) return;
   const Lock lock{mutex_};
   if (!broken_) broken_ = thrown;
-  batch_done_.notify_all();
+  announce();
 }
 
 void Scheduler::take_turns(Worker& worker) {
@@ -282,7 +283,7 @@ void Scheduler::decide_batch(Worker& worker, std::optional<Clock::time_point> de
   }
   order_ended_ = !order_error_;
   order_over_ = order_error_.has_value();
-  batch_done_.notify_all();
+  announce();
 }
 
 /// All batches are made, so no record is read any more.
@@ -304,7 +305,7 @@ void Scheduler::look_again(Worker& worker, std::optional<Clock::time_point> dead
   if (thrown) order_error_ = thrown;
   if (!thrown && !all.ok()) order_error_ = all.error();
   order_over_ = true;
-  batch_done_.notify_all();
+  announce();
 }
 
 /// Decides and cuts one batch. Called by the holder of the baton, without the mutex. False at the end of the run.
@@ -354,7 +355,9 @@ void Scheduler::run_ticket(Ticket& ticket, Worker& worker) {
   }
   batch_bytes_ = std::max(batch_bytes_, job.made_bytes);
   line_.finish(job);
-  if (caller_.waits() && line_.ready()) batch_done_.notify_one();
+  if (!line_.ready()) return;
+  if (caller_.waits()) batch_done_.notify_one();
+  if (parts_.ready) parts_.ready();
 }
 
 /// Makes the rows of a ticket, without the mutex. Finishes the batch when no other ticket of it is left.
@@ -372,7 +375,7 @@ std::optional<RowError> Scheduler::run_rows(Ticket& ticket, Worker& worker) {
 /// Finishes a batch whose tickets are done. No other thread works on it.
 void Scheduler::finish(Job& job) const {
   const auto work = [&] {
-    job.error = job.fault ? job.fault : executor_.finish(job);
+    job.error = job.fault && !parts_.gives_short ? job.fault : executor_.finish(job);
     if (job.error || !parts_.finished) return;
     if (auto handed_over = parts_.finished(job.content); !handed_over.ok()) job.error = handed_over.error();
   };
@@ -382,18 +385,6 @@ void Scheduler::finish(Job& job) const {
 void Scheduler::scan_ahead(const std::shared_ptr<ReaderState>& file, Worker& worker) {
   const Unlocked doing{*this, worker, Work::scan, open_files_.number_of(*file)};
   open_files_.scan(file);
-}
-
-void Scheduler::wake() {
-  const Lock lock{mutex_};
-  ++wakes_;
-  if (!std::exchange(starved_, false) && program_->source.rows) return;  // bytes can be scanned in any case
-  wake_workers(1);
-  if (caller_.waits()) batch_done_.notify_one();
-}
-
-void Scheduler::wake_workers(std::size_t tasks) {
-  for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
 }
 
 }  // namespace forebay::engine

@@ -12,6 +12,7 @@
 
 #include <forebay/loader.h>
 
+#include "engine/blocks/run_share.h"
 #include "engine/order/open_parts.h"
 #include "engine/order/order_plane.h"
 #include "engine/run/activity.h"
@@ -67,6 +68,7 @@ class Scheduler {
   [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);  ///< A line for people, once; empty: there is none.
   [[nodiscard]] std::string trace() const EXCLUDES(mutex_);
   [[nodiscard]] double complete_frac() const EXCLUDES(mutex_);
+  [[nodiscard]] RunShare::Counts read() const;  ///< What was read of data so far.
   /// Of the files opened so far.
   [[nodiscard]] std::vector<std::int64_t> sizes() const { return open_files_.sizes(); }
 
@@ -114,6 +116,7 @@ class Scheduler {
   void scan_ahead(const std::shared_ptr<ReaderState>& file, Worker& worker) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<const Batch::Content> deliver() REQUIRES(mutex_);
   void wake_workers(std::size_t tasks) REQUIRES(mutex_);
+  void announce() REQUIRES(mutex_);
   void wake() EXCLUDES(mutex_);  // for any thread: a source that had no rows has some, or bytes have come
   bool scan_next(Worker& worker, bool soon) REQUIRES(mutex_);  // false: there is none
   void add_branches(Stats& out) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The consumer's side of the scheduler.
+// The consumer's side of the scheduler, and who is woken when.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -65,7 +65,7 @@ Result<std::shared_ptr<const Batch::Content>> Scheduler::next_locked(Clock::time
     if (line_.empty() && order_over_) {
       const auto judged = row_skips_.end();
       if (!order_error_ && judged.ok()) {
-        if (next_number_ == 0 && from_epoch_ == 0 && !empty_run_noted_) note_empty_run();
+        if (next_number_ == 0 && from_epoch_ == 0 && !empty_run_noted_ && !parts_.pool) note_empty_run();
         return std::shared_ptr<const Batch::Content>{};
       }
       broken_ = order_error_ ? order_error_ : judged.error();
@@ -156,6 +156,24 @@ bool Scheduler::help() {
 
 bool Scheduler::stuck() const {
   return !starved_ && activity_.at_rest() && waiting_since_ && Clock::now() - *waiting_since_ >= stuck_after_;
+}
+
+/// Tells the consumer, and a run whose rows these are, that the next batch is there, or that there is none.
+void Scheduler::announce() {
+  batch_done_.notify_all();
+  if (parts_.ready) parts_.ready();
+}
+
+void Scheduler::wake() {
+  const Lock lock{mutex_};
+  ++wakes_;
+  if (!std::exchange(starved_, false) && program_->source.rows) return;  // bytes can be scanned in any case
+  wake_workers(1);
+  if (caller_.waits()) batch_done_.notify_one();
+}
+
+void Scheduler::wake_workers(std::size_t tasks) {
+  for (std::size_t i = 0; i < std::min(tasks, sleeping_); ++i) work_there_.notify_one();
 }
 
 std::shared_ptr<const Batch::Content> Scheduler::deliver() {

@@ -133,6 +133,10 @@ void Scheduler::add_branches(Stats& out) const {
   }
 }
 
+RunShare::Counts Scheduler::read() const {
+  return {.bytes_read = open_files_.bytes_read(), .skipped = open_files_.skipped()};
+}
+
 double Scheduler::complete_frac() const {
   const Lock lock{mutex_};
   return line_.empty() && order_over_ && !order_error_ ? 1.0 : complete_frac_;

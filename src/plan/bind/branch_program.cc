@@ -34,6 +34,8 @@ void check_combined_batches(const Stages& stages, const Batching& batching, Faul
 engine::Program common_program(const BoundParts& bound, const Registry& registry) {
   const auto& [stages, columns, document] = bound;
   Faults none;  // has been read without faults
+  engine::OnCorrupt on_corrupt = read_on_corrupt(document.on_corrupt.json, none);
+  on_corrupt.looks = on_corrupt.policy == engine::Corrupt::skip_row && !columns.early.empty();
   return {.decoder = columns.decoder,
           .file_orders = orderings(stages.file_orders),
           .interleave = stages.interleave ? stages.interleave->ordering : in_file_order(registry),
@@ -42,7 +44,7 @@ engine::Program common_program(const BoundParts& bound, const Registry& registry
           .decoded = columns.decoded,
           .epochs = document.epochs,
           .deterministic = document.deterministic,
-          .on_corrupt = read_on_corrupt(document.on_corrupt.json, none)};
+          .on_corrupt = on_corrupt};
 }
 
 std::uint64_t seed_of_branch(const PipelineDocument& whole, std::size_t number) {

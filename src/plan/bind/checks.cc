@@ -46,6 +46,7 @@ void check_access(const BoundDocument& bound, Faults& faults) {
   }
   const auto check = [&](const OrderStage& order) {
     if (!random_access(order)) return;
+    if (bound.source.rows->collects && stages.selecting.empty()) return;
     const bool sorts = !order.ordering.attributes.empty();
     complain(*order.stage.options,
              fmt::format("the rows of '{}' come one after the other and cannot be reached in any order; {}", name,
@@ -127,6 +128,7 @@ void check_after(const BoundDocument& bound, Faults& faults) {
 void check_skips(const BoundDocument& bound, Faults& faults) {
   const Json* const json = bound.json.find("on_corrupt");
   if (json == nullptr || (!bound.columns.taking && bound.combines != Combines::is_branch)) return;
+  if (bound.made) return;  // records are skipped where the rows are made
   Faults none;
   if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;
   complain(*json,

@@ -19,6 +19,7 @@ struct BoundDocument {
   const Source& source;
   const BoundColumns& columns;
   Combines combines = Combines::nothing;
+  bool made = false;  ///< The rows are made by the stretches before this one.
 };
 
 /// What can be checked before the columns are bound: that records have a decoder and rows that come ready have none,

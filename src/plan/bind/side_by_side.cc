@@ -19,13 +19,15 @@ bool moves(const OrderStage& order) {
 }
 
 /// All orders of a branch; those of files, and those that open files, come first.
-std::vector<const OrderStage*> orders_of(const Stages& stages) {
+std::vector<const OrderStage*> orders_of(const std::vector<const Stages*>& stretches) {
   std::vector<const OrderStage*> out;
   const auto add = [&](const OrderStage& order) { out.push_back(&order); };
-  std::ranges::for_each(stages.file_orders, add);
-  std::ranges::for_each(stages.selecting, add);
-  if (stages.interleave) add(*stages.interleave);
-  std::ranges::for_each(stages.record_orders, add);
+  for (const Stages* stages : stretches) {
+    std::ranges::for_each(stages->file_orders, add);
+    std::ranges::for_each(stages->selecting, add);
+    if (stages->interleave) add(*stages->interleave);
+    std::ranges::for_each(stages->record_orders, add);
+  }
   return out;
 }
 
@@ -34,13 +36,14 @@ bool is_in(const OrderStage* order, const std::vector<OrderStage>& list) {
 }
 
 /// Why the rows of branches may be moved differently by an order that all of them have; empty: they are not.
-std::string depends_on(const OrderStage& order, const Stages& stages, bool shortest) {
+std::string depends_on(const OrderStage& order, const std::vector<const Stages*>& stretches, bool shortest) {
   const Ordering& ordering = order.ordering;
   if (!ordering.attributes.empty())
     return "decides by the values of rows, and branches have different ones; write the rows to one file, and order "
            "that";
   if (!moves(order)) return {};
-  const bool of_files = is_in(&order, stages.file_orders);
+  const bool of_files =
+      std::ranges::any_of(stretches, [&](const Stages* stages) { return is_in(&order, stages->file_orders); });
   if (of_files || (ordering.grain == Grain::files_to_records && !ordering.random_access))
     return "moves rows by the files that they are in, and the files of branches may have different numbers of rows; "
            "leave "
@@ -79,7 +82,7 @@ class SideBySide {
     const OrderStage* const moving =
         *std::ranges::find_if(orders_[first], [](const auto* each) { return moves(*each); });
     for (std::size_t i = 0; i < orders_.size(); ++i) {
-      if (alike(orders_[i], orders_[first])) continue;
+      if (alike(orders_[i], orders_[first]) && same_stretches(i, first)) continue;
       const auto other = std::ranges::find_if(orders_[i], [](const auto* each) { return moves(*each); });
       complain(
           other != orders_[i].end() ? *(*other)->stage.options : *moving->stage.options,
@@ -89,6 +92,17 @@ class SideBySide {
           faults_);
       return;
     }
+  }
+
+  /// Orders draw by the stretch that they stand in, and windows before them change how many rows they move.
+  [[nodiscard]] bool same_stretches(std::size_t one, std::size_t other) const {
+    if (branches_[one].stages.size() == 1 && branches_[other].stages.size() == 1) return true;
+    const Json* const steps = branches_[one].json.find("steps");
+    const Json* const others = branches_[other].json.find("steps");
+    const auto same = [&](const Json& a, const Json& b) {
+      return stage_hash(a, registry_) == stage_hash(b, registry_);
+    };
+    return steps != nullptr && others != nullptr && std::ranges::equal(steps->items(), others->items(), same);
   }
 
   [[nodiscard]] bool alike(const std::vector<const OrderStage*>& one,

@@ -11,7 +11,8 @@ namespace forebay::plan {
 
 /// A branch whose rows stand beside those of the other branches.
 struct SideBranch {
-  const Stages& stages;
+  const Json& json;
+  std::vector<const Stages*> stages;  ///< Of each stretch in which it is planned.
   const PipelineDocument& document;
   bool has_files = false;
 };

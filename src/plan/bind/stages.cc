@@ -129,12 +129,6 @@ class StageSorter {
     }
   }
 
-  static const StepStage* first_known(const std::vector<StepStage>& steps) {
-    const auto known = [](const StepStage& step) { return step.type != nullptr; };
-    const auto found = std::find_if(steps.begin(), steps.end(), known);
-    return found == steps.end() ? nullptr : &*found;
-  }
-
   void add_unknown() {
     unknown_ = true;
     (stages_.batch_stage ? stages_.after : stages_.before).push_back({});
@@ -251,17 +245,10 @@ class StageSorter {
       stages_.record_orders.push_back({stage, *std::move(ordering), stages_.before.size()});
       return;
     }
-    const bool selects = check_before_opening(stage, *ordering);
-    const bool looks = ordering->random_access && (selects || !ordering->attributes.empty());
+    check_before_opening(stage, *ordering);
     if (stages_.interleave) {
       complain(*stage.options,
                fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
-    } else if (const StepStage* step = first_known(stages_.before);
-               step != nullptr && !looks && stages_.windows.empty()) {
-      complain(*stage.options,
-               fmt::format("'{}' opens files and must come before '{}', which acts on records", stage.plugin,
-                           step->stage.plugin),
-               faults_);
     } else {
       place_before_interleave(stage);
       for (OrderStage& order : std::exchange(stages_.record_orders, {}))
@@ -271,8 +258,8 @@ class StageSorter {
   }
 
   /// Checks the orders that stand before the one that opens files: orders of files, then filters, which only an order
-  /// that reads by index may follow. Returns whether there are filters.
-  bool check_before_opening(const Stage& stage, const Ordering& opens) {
+  /// that reads by index may follow.
+  void check_before_opening(const Stage& stage, const Ordering& opens) {
     const OrderStage* filter = nullptr;
     for (const OrderStage& order : stages_.record_orders) {
       if (order.ordering.counts_rows) {
@@ -296,7 +283,6 @@ class StageSorter {
             faults_);
       }
     }
-    return filter != nullptr;
   }
 
   const Json& document_;

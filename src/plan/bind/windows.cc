@@ -41,6 +41,16 @@ void WindowBinder::bind_item(const WindowItem& item) {
         faults_);
     return;
   }
+  const auto cuts = [](const WindowItem& each) { return !each.type->widens; };
+  const bool of_windows = item.type->of_windows || first.type->of_windows;
+  if (&item != &first && of_windows && item.type->widens && std::none_of(&first, &item, cuts)) {
+    complain(*item.stage.options,
+             fmt::format("'{}' stands behind '{}', and neither cuts windows; put a step that cuts them before both, or "
+                         "leave one of them out",
+                         item.stage.plugin, first.stage.plugin),
+             faults_);
+    return;
+  }
   const Windowing* const before = columns_.windows ? &columns_.windows->windowing : nullptr;
   const Schema& in = columns_.schema;
   std::vector<std::string> named;

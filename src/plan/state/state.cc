@@ -213,10 +213,13 @@ std::string counted(std::int64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-Result<void> check_sources(const engine::SourceSizes& then, const Source& source, std::span<const std::int64_t> sizes) {
-  const engine::SourceSizes now = engine::summary(source.files, sizes);
+Result<void> check_sources(const engine::SourceSizes& then, const engine::Program& program,
+                           std::span<const std::int64_t> sizes) {
+  if (program.made) return check_sources(then, *program.made, sizes);
+  const std::vector<std::string> files = engine::data_files(program);
+  const engine::SourceSizes now = engine::summary(files, sizes);
   if (then == now) return {};
-  if (source.rows)
+  if (program.source.rows)
     return refuse(Detail::failed_precondition,
                   fmt::format("the rows have changed since the state was saved: then {} with {} rows, now {} with {} "
                               "rows; a restart would give other rows",
@@ -225,7 +228,7 @@ Result<void> check_sources(const engine::SourceSizes& then, const Source& source
       Detail::failed_precondition,
       fmt::format("the files have changed since the state was saved: {}; then {} with {} bytes, now {} with {} "
                   "bytes; a restart would give other records",
-                  engine::changes_since(then, source.files, sizes), counted(then.files, "file"), then.bytes,
+                  engine::changes_since(then, files, sizes), counted(then.files, "file"), then.bytes,
                   counted(now.files, "file"), now.bytes));
 }
 
@@ -272,7 +275,7 @@ Result<Position> read_state(const Plan& plan, const Shard& shard, std::span<cons
                   fmt::format("the state belongs to another plan; what differs: {}", changed));
   }
   const engine::Program& program = engine::program_of(plan);
-  FOREBAY_DO(check_sources(state.data, program.source, sizes));
+  FOREBAY_DO(check_sources(state.data, program, sizes));
   FOREBAY_TRY(const Position position, read_position(state.sections));
   FOREBAY_DO(engine::check_position(position, program, shard));
   return position;
@@ -340,6 +343,7 @@ Result<engine::Position> with_states(const Loader& loader, const engine::Positio
 
 /// Fails when the rows of the run cannot be read again.
 Result<void> check_replay(const engine::Program& program) {
+  if (program.made) return check_replay(*program.made);
   for (const engine::Program& branch : program.branches) FOREBAY_DO(check_replay(branch));
   const auto& source = program.source;
   if (!source.rows || source.rows->replays()) return {};

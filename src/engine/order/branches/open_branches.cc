@@ -26,8 +26,12 @@ std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_
 OpenBranches::OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
                            const std::function<void()>& wake, const std::string& index_dir, std::int64_t processes)
     : side_by_side_{!program.combining.make}, pool_{pool}, sorted_(program.branches.size()) {
+  const auto made =
+      std::ranges::count_if(program.branches, [](const Program& branch) { return branch.made != nullptr; });
   for (std::size_t i = 0; i < program.branches.size(); ++i) {
-    branches_.push_back(std::make_unique<OpenFiles>(program.branches[i], pool, threads, wake, index_dir, processes));
+    const Program& branch = program.branches[i];
+    const std::int64_t own = branch.made ? std::max<std::int64_t>(1, threads / made) : threads;
+    branches_.push_back(std::make_unique<OpenFiles>(branch, pool, own, wake, index_dir, processes));
     first_file_.push_back(first_file(program, i));
   }
 }

@@ -31,6 +31,13 @@ bool names_records(const Program& program) {
   return !skips_early(program.on_corrupt) && !looks;
 }
 
+/// Whether an order reaches rows by number that come one after the other.
+bool collects_rows(const Program& program) {
+  const auto by_number = [](const Ordering& order) { return order.random_access; };
+  const bool collects = program.source.rows && program.source.rows->collects && !program.source.rows->resident();
+  return collects && (by_number(program.interleave) || std::ranges::any_of(program.record_orders, by_number));
+}
+
 }  // namespace
 
 OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
@@ -38,12 +45,14 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
     : program_{program},
       pool_{pool},
       threads_{threads},
+      index_dir_{std::move(index_dir)},
+      collects_{collects_rows(program)},
       requests_{std::make_shared<Requests>(pool_, Requests::usual, program.source.rows ? nullptr : wake)},
       ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, std::move(index_dir), requests_, processes > 1},
+      access_{program, pool, threads, pass_cache_, versions_, table_, index_dir_, requests_, processes > 1},
       whole_files_{program, std::move(pool), table_},
       own_rows_{program, processes},
       catches_up_by_name_{names_records(program)},
@@ -315,6 +324,7 @@ std::int64_t OpenFiles::records() const {
 }
 
 SkipTally::Counts OpenFiles::skipped() const {
+  if (program_.made) return row_streams_->share().counts().skipped;
   const Lock lock{mutex_};
   return skipped_;
 }
@@ -330,6 +340,7 @@ std::int64_t OpenFiles::row_bytes() const {
 }
 
 std::int64_t OpenFiles::bytes_read() const {
+  if (program_.made) return row_streams_->share().counts().bytes_read;
   const Lock lock{mutex_};
   return bytes_read_;
 }

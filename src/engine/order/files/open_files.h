@@ -127,7 +127,7 @@ class OpenFiles final : public OpenParts {
   std::optional<std::int64_t> indexed() const override { return indexed_; }
   std::int64_t judged() const override { return judged_; }
   void begin_pass(std::int64_t epoch) override {
-    if (row_streams_) row_streams_->begin_pass(epoch);
+    if (row_streams_) row_streams_->begin_pass(epoch, batch_);
     files_done_ = 0;
     judged_ = 0;
     indexed_.reset();
@@ -188,7 +188,9 @@ class OpenFiles final : public OpenParts {
   void close_rows(Stream stream);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_rows(std::span<const std::uint32_t> parts);
   [[nodiscard]] Result<std::vector<std::int64_t>> count_streamed(std::span<const std::uint32_t> parts) const;
-  [[nodiscard]] Result<void> name_rows(std::span<const RecordName> names, std::span<Handle> out);
+  [[nodiscard]] Result<std::vector<std::int64_t>> collect_rows(std::span<const std::uint32_t> parts) EXCLUDES(mutex_);
+  [[nodiscard]] Result<void> make_room_for_rows();
+  [[nodiscard]] Result<void> name_rows(std::span<const RecordName> names, std::span<Handle> out, bool counted);
   [[nodiscard]] std::shared_ptr<ReaderState> begin_part(std::uint32_t part) EXCLUDES(mutex_);
   void name_records(ReaderState& file);
   [[nodiscard]] Result<void> bring_files(std::span<Handle> handles) EXCLUDES(mutex_);
@@ -229,6 +231,8 @@ class OpenFiles final : public OpenParts {
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
   const std::int64_t threads_;
+  const std::string index_dir_;
+  const bool collects_;  // rows that come one after the other are held in memory, for orders that reach them by number
   const std::shared_ptr<Requests> requests_;  // to file systems, of all files
   const std::int64_t ahead_limit_;            // max bytes of streamed blocks scanned ahead, all files together
   PassCache pass_cache_;

@@ -148,8 +148,8 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
 }
 
 Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
-  if (rows_) {
-    return name_rows(names, out);
+  if (program_.source.rows) {
+    return name_rows(names, out, true);
   } else if (program_.source.files_a_part > 0) {
     whole_files_.locate(names, out);
   } else {
@@ -198,9 +198,9 @@ Result<void> OpenFiles::frame_attributes(std::size_t attribute, std::span<const 
 Result<void> OpenFiles::attributes_of(std::size_t attribute, std::span<const RecordName> names,
                                       std::span<std::int64_t> out) {
   if (interrupt()) return Error{Code::cancelled, "interrupted"};
-  if (rows_) {
+  if (program_.source.rows) {
     std::vector<Handle> rows(names.size());
-    FOREBAY_DO(name_rows(names, rows));
+    FOREBAY_DO(name_rows(names, rows, false));
     return row_attributes_->read(attribute, rows, out);
   }
   std::ranges::transform(names, out.begin(),

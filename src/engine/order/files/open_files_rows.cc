@@ -26,7 +26,9 @@ void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) 
     rows_.emplace(source, pool_, table_);
     if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
-    row_streams_.emplace(source, !repeats(program_), pool_, table_, std::move(wake));
+    auto share = std::make_shared<RunShare>(pool_, threads_, index_dir_);
+    share->note = [this](std::string line) { note(std::move(line)); };
+    row_streams_.emplace(source, !repeats(program_), std::move(share), table_, std::move(wake));
   }
 }
 
@@ -71,8 +73,8 @@ Result<std::int64_t> OpenFiles::skip_streamed(Stream stream, std::int64_t n) {
   return count;
 }
 
-/// `read` of a part that has a reader.
-Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
+/// Makes room for a row block. Fails when the rows that wait take the whole budget.
+Result<void> OpenFiles::make_room_for_rows() {
   table_.collect(finished_, free_blocks_);
   if (table_.pinned_bytes() > pool_->limit()) table_.compact(batch_);
   if (table_.pinned_bytes() > pool_->limit()) table_.compact_more(batch_);
@@ -83,6 +85,12 @@ Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> 
                     "`memory`, or lower the buffers of shuffles or the batch size",
                     table_.pinned_bytes(), pool_->limit())};
   }
+  return {};
+}
+
+/// `read` of a part that has a reader.
+Result<std::size_t> OpenFiles::read_row_blocks(Stream stream, std::span<Handle> out) {
+  FOREBAY_DO(make_room_for_rows());
   FOREBAY_TRY(const RowStreams::Rows rows, row_streams_->read(stream, out, batch_));
   if (rows.got != PartReader::Got::nothing_yet) return rows.count;
   return nothing_yet("no rows yet");
@@ -104,8 +112,23 @@ Result<std::vector<std::int64_t>> OpenFiles::count_streamed(std::span<const std:
   return counts;
 }
 
+/// The rows of parts that are all read into memory.
+Result<std::vector<std::int64_t>> OpenFiles::collect_rows(std::span<const std::uint32_t> parts) {
+  const auto room = [this]() -> Result<void> {
+    if (interrupt()) return Error{Code::cancelled, "interrupted"};
+    return make_room_for_rows();
+  };
+  std::vector<std::int64_t> counts;
+  for (const std::uint32_t part : parts) {
+    FOREBAY_TRY(const bool all, row_streams_->collect(part, batch_, room));
+    if (!all) return nothing_yet("no rows yet");
+    counts.push_back(row_streams_->collected().rows(part));
+  }
+  return counts;
+}
+
 Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uint32_t> parts) {
-  if (!rows_) return count_streamed(parts);
+  if (!rows_) return collects_ ? collect_rows(parts) : count_streamed(parts);
   if (selected_rows_) FOREBAY_DO(selected_rows_->select(parts, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t part : parts)
@@ -113,8 +136,12 @@ Result<std::vector<std::int64_t>> OpenFiles::count_rows(std::span<const std::uin
   return counts;
 }
 
-/// Writes the handles of rows in memory.
-Result<void> OpenFiles::name_rows(std::span<const RecordName> names, std::span<Handle> out) {
+/// Writes the handles of rows in memory. With `counted`, the caller owns them.
+Result<void> OpenFiles::name_rows(std::span<const RecordName> names, std::span<Handle> out, bool counted) {
+  if (collects_) {
+    row_streams_->collected().name(names, out, counted);
+    return {};
+  }
   if (!selected_rows_) return rows_->name(names, out);
   std::vector<RecordName> in_parts;
   for (const RecordName& name : names) in_parts.push_back(selected_rows_->in_part(name));

@@ -7,7 +7,6 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t max_errors = 16;     // in Counts::first
 constexpr std::int64_t min_judged = 1000;  // records of the pass from which `add` applies max_fraction
 
 Error exceeded(const std::string& budget, const Error& last) {
@@ -43,7 +42,7 @@ Result<void> SkipTally::add(const Skip& skip) {
      : skip.what == Skip::What::record     ? counts_.records
                                            : counts_.ranges);
   counts_.bytes += skip.bytes;
-  if (counts_.first.size() < max_errors) counts_.first.push_back(skip.error);
+  if (counts_.first.size() < SkipCounts::max_errors) counts_.first.push_back(skip.error);
   return {};
 }
 

@@ -36,14 +36,7 @@ class SkipTally {
   [[nodiscard]] const PassSkips& pass() const { return pass_; }
   void go_on(const PassSkips& pass) { pass_ = pass; }  ///< Goes on with a pass of which so much was counted.
 
-  /// Skips by kind.
-  struct Counts {
-    std::int64_t records = 0;  ///< Corrupt or malformed records.
-    std::int64_t ranges = 0;   ///< Ranges of bytes in which no record was found.
-    std::int64_t files = 0;    ///< With `skip_file`: files given up at their first corruption, or not readable at all.
-    std::int64_t bytes = 0;    ///< Bytes of the skipped records and ranges.
-    std::vector<Error> first;  ///< The errors of the first 16 skips.
-  };
+  using Counts = SkipCounts;
   [[nodiscard]] const Counts& counts() const { return counts_; }  ///< Counts of the whole run.
 
  private:

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/memory/buffer_pool.h"
+#include "engine/memory/sync.h"
+#include "engine/read/block.h"
+
+namespace forebay::engine {
+
+/// What a run lends to a reader of rows that is a run itself (made_rows.h): its budget and its threads. And what that
+/// reader tells: what it has read.
+struct RunShare {
+  RunShare(std::shared_ptr<BufferPool> pool, std::int64_t threads, std::string index_dir)
+      : pool{std::move(pool)}, threads{threads}, index_dir{std::move(index_dir)} {}
+
+  const std::shared_ptr<BufferPool> pool;
+  const std::int64_t threads;
+  const std::string index_dir;
+
+  /// What was read of data, by all readers of the run.
+  struct Counts {
+    std::int64_t bytes_read = 0;
+    SkipCounts skipped = {};
+  };
+  /// For any thread.
+  [[nodiscard]] Counts counts() const EXCLUDES(mutex) {
+    const Lock lock{mutex};
+    return read;
+  }
+
+  /// For the order plane: what one reader leaves to the next one, and lines for people.
+  std::shared_ptr<void> kept = {};
+  std::function<void(std::string)> note = {};
+
+  mutable Mutex mutex;
+  Counts read GUARDED_BY(mutex);
+};
+
+}  // namespace forebay::engine

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run/made_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "engine/blocks/run_share.h"
+#include "engine/run/scheduler.h"
+
+namespace forebay::engine {
+
+namespace {
+
+using Content = std::shared_ptr<const Batch::Content>;
+
+/// A run of the plan. It outlives the reader of a pass where the next pass goes on from there.
+struct MadeRun {
+  std::unique_ptr<Scheduler> scheduler;
+  std::int64_t epoch = 0;  ///< The pass that is read.
+  std::int64_t drop = 0;   ///< Rows of that pass that nobody wants.
+  Content ahead = {};      ///< The first batch of a later pass.
+  RunShare::Counts told = {};
+};
+
+/// A batch as a row block, with what the columns point to.
+struct BatchRowsOf {
+  Content content;
+  std::vector<std::vector<std::int64_t>> splits;
+};
+
+/// Where the elements of each row begin, of rows with unknown dims.
+std::vector<std::int64_t> splits_of(const Tensor& sizes, const Shape& shape, std::int64_t rows) {
+  const auto unknown = static_cast<std::int64_t>(shape.unknown());
+  const std::span<const std::int64_t> dims = sizes.as<std::int64_t>();
+  std::vector<std::int64_t> out{0};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t elements = shape.count();
+    for (std::int64_t i = 0; i < unknown; ++i) elements *= dims[static_cast<std::size_t>(row * unknown + i)];
+    out.push_back(out.back() + elements);
+  }
+  return out;
+}
+
+/// Row `first` of the batch and those after it.
+std::shared_ptr<const RowBlock> block_of(const Content& content, std::int64_t first) {
+  const auto kept = std::make_shared<BatchRowsOf>();
+  kept->content = content;
+  kept->splits.resize(content->values.size());
+  auto out = std::make_shared<RowBlock>();
+  const std::int64_t rows = content->layout.rows;
+  out->rows = rows - first;
+  for (std::size_t i = 0; i < content->values.size(); ++i) {
+    const Tensor& values = content->values[i].values;
+    const Shape& shape = content->program->outputs[i].spec.shape;
+    const bool text = values.dtype == DType::string;
+    RowColumn column{.data = text ? nullptr : values.data, .byte_splits = values.byte_splits, .bytes = values.bytes};
+    if (!shape.known()) {
+      const Tensor& sizes = *content->lengths[i];
+      kept->splits[i] = splits_of(sizes, shape, rows);
+      column.row_splits = kept->splits[i].data() + first;
+      column.dims = sizes.as<std::int64_t>().data() + first * static_cast<std::int64_t>(shape.unknown());
+    } else if (text) {
+      column.byte_splits += first * shape.count();
+    } else {
+      column.row_stride = shape.count() * static_cast<std::int64_t>(size_of(values.dtype));
+      column.data += first * column.row_stride;
+    }
+    out->columns.push_back(std::move(column));
+  }
+  out->owner = kept;
+  return out;
+}
+
+class MadeReader final : public PartReader {
+ public:
+  MadeReader(std::shared_ptr<const MadePlan> plan, ReadContext context)
+      : plan_{std::move(plan)}, context_{std::move(context)} {
+    auto kept = std::static_pointer_cast<MadeRun>(std::exchange(context_.share->kept, nullptr));
+    if (kept && kept->epoch == context_.epoch && context_.first == 0) {
+      run_ = std::move(kept);
+    } else {
+      kept.reset();  // before another run takes memory
+      begin(plan_->program, context_.first);
+    }
+  }
+
+  Result<Got> read(std::shared_ptr<const RowBlock>& out) override {
+    while (true) {
+      bool timed_out = false;
+      Result<Content> next = run_->ahead ? std::exchange(run_->ahead, nullptr)
+                                         : run_->scheduler->next(std::chrono::milliseconds{0}, timed_out);
+      tell();
+      if (timed_out) return Got::nothing_yet;
+      if (!next.ok()) {
+        if (by_row_ || !plan_->alike) return next.error();
+        begin(plan_->by_row, context_.first + given_);  // to give the rows before the error, too
+        by_row_ = true;
+        continue;
+      }
+      const Content& batch = *next;
+      if (!batch || batch->layout.epoch > context_.epoch) return end(batch);
+      const std::int64_t drop = std::min(run_->drop, batch->layout.rows);
+      run_->drop -= drop;
+      if (drop == batch->layout.rows) continue;
+      given_ += batch->layout.rows - drop;
+      out = block_of(batch, drop);
+      return Got::rows;
+    }
+  }
+
+ private:
+  /// Begins a run at row `row` of the pass.
+  void begin(const std::shared_ptr<const Program>& program, std::int64_t row) {
+    run_.reset();
+    run_ = std::make_shared<MadeRun>();
+    run_->epoch = context_.epoch;
+    Position start{.from = context_.epoch};
+    std::shared_ptr<const Program> own = program;
+    if (plan_->alike) {
+      const std::int64_t rows = program->batching.max_rows.value_or(1);
+      start.epoch = context_.epoch;
+      start.next = row / rows;
+      start.branches.assign(program->branches.size(), BranchCursor{.epoch = context_.epoch});
+      auto one_pass = std::make_shared<Program>(*program);
+      one_pass->epochs = context_.epoch + 1;
+      own = std::move(one_pass);
+      row %= rows;
+    }
+    run_->drop = row;
+    const RunShare& share = *context_.share;
+    const RunOptions options{.threads = share.threads,
+                             .memory = share.pool->limit(),
+                             .shard_count = 1,
+                             .batch_count = 1,
+                             .index_dir = share.index_dir};
+    run_->scheduler =
+        std::make_unique<Scheduler>(std::move(own), options, std::move(start), std::chrono::seconds{30},
+                                    RunParts{.pool = share.pool, .ready = context_.wake, .gives_short = true});
+  }
+
+  /// The pass is over.
+  Result<Got> end(const Content& batch) {
+    if (plan_->alike) return Got::end;
+    run_->ahead = batch;
+    ++run_->epoch;
+    context_.share->kept = run_;
+    return Got::end;
+  }
+
+  /// Tells the run what was read since the last call, and what people should know.
+  void tell() {
+    RunShare::Counts now = run_->scheduler->read();
+    if (std::string line = run_->scheduler->take_notice(); !line.empty()) context_.share->note(std::move(line));
+    const Lock lock{context_.share->mutex};
+    RunShare::Counts& all = context_.share->read;
+    all.bytes_read += now.bytes_read - run_->told.bytes_read;
+    all.skipped.add(now.skipped, run_->told.skipped);
+    run_->told = std::move(now);
+  }
+
+  const std::shared_ptr<const MadePlan> plan_;
+  ReadContext context_;
+  std::shared_ptr<MadeRun> run_;
+  std::int64_t given_ = 0;  // rows
+  bool by_row_ = false;     // batches have one row, since an error
+};
+
+}  // namespace
+
+std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open_made(MadePlan plan) {
+  return [plan = std::make_shared<const MadePlan>(std::move(plan))](
+             ReadContext context) -> Result<std::unique_ptr<PartReader>> {
+    return std::unique_ptr<PartReader>{std::make_unique<MadeReader>(plan, std::move(context))};
+  };
+}
+
+}  // namespace forebay::engine

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/program/plan_access.h"
+#include "plan/bind/bound_columns.h"
+#include "plan/bind/checks.h"
+#include "plan/bind/stages.h"
+#include "plan/build.h"
+#include "plan/canonical.h"
+#include "plan/document/branch_document.h"
+#include "plan/document/merged_columns.h"
+#include "plan/text.h"
+
+namespace forebay::plan {
+
+class PlanBuilder;
+
+/// What a builder plans by: the same for the branches of a document.
+struct Planning {
+  const BindContext& context;
+  const Registry& registry;
+  std::optional<FileChecks> checks = {};
+};
+
+/// The rows that come out of one stretch of the steps of a document, or of several, one behind the other. They are made
+/// for the stages after them (made_rows.h).
+struct MadeSource {
+  std::vector<std::shared_ptr<const PlanBuilder>> stretches;
+  std::shared_ptr<const engine::Program> program;  ///< Of the last stretch.
+  Source source;                                   ///< Of what comes after it.
+};
+
+/// Checks a document, a branch of a combination or a stretch of either, and builds its plan, or has all faults
+/// together. Lives for one call on the caller's thread.
+class PlanBuilder {
+ public:
+  /// A document or branch as it is written, which must outlive the builder.
+  PlanBuilder(const Json& document, const Planning& planning)
+      : kept_{nullptr}, json_{document}, written_{document}, planning_{planning} {}
+  /// A stretch of it. `before`: what makes its rows; null: the stretch has the source.
+  PlanBuilder(std::shared_ptr<const Json> stretch, const Json& written, const Planning& planning,
+              std::shared_ptr<const MadeSource> before)
+      : kept_{std::move(stretch)}, json_{*kept_}, written_{written}, planning_{planning}, made_{std::move(before)} {}
+
+  /// Binds a branch of a combination. `whole`: the document around it, with the seed of the branch.
+  void bind_branch(const PipelineDocument& whole);
+  /// Plans a document, or the last stretch of one.
+  [[nodiscard]] std::optional<Plan> run();
+  /// Plans the rows of a stretch, which makes batches as made_rows.h wants them. `document`: what is said around it.
+  [[nodiscard]] std::shared_ptr<const engine::Program> run_rows(const PipelineDocument& document);
+  [[nodiscard]] const Faults& faults() const { return faults_; }
+  void tell(Faults faults) { faults_ = std::move(faults); }  ///< These faults instead.
+  /// The source whose rows `program` makes. `program` is what run_rows gave.
+  [[nodiscard]] Source source_of_rows(const std::shared_ptr<const engine::Program>& program) const;
+
+ private:
+  [[nodiscard]] BoundDocument bound() const;
+  void bind_stages(DocumentKind kind);
+  void bind_rows();
+  void bind_branches();
+  void check_sides();
+  void merge_branches(const Json& options);
+  void project_branches();
+  [[nodiscard]] std::vector<engine::Program> assemble_branches();
+  void bind_source();
+  void group_outputs();
+  void check_group(const char* key, const std::vector<std::string>& names);
+  [[nodiscard]] Schema every_column() const;
+  [[nodiscard]] std::optional<engine::Taking> taking() const;
+  [[nodiscard]] engine::Program assemble();
+  [[nodiscard]] engine::Program program_of_rows();
+  void deliver_rows();
+  [[nodiscard]] std::vector<const Stages*> all_stages() const;
+  /// The builder that has bound the source: this one, or that of the first stretch.
+  [[nodiscard]] const PlanBuilder& root() const { return made_ ? *made_->stretches.front() : *this; }
+
+  // plan_hash.cc, with group_outputs
+  [[nodiscard]] std::uint64_t hash();
+  void take_out_branch_files();
+  void hash_stretches(const std::string& where, Hashes& hashes) const;
+  static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes);
+  void hash_branch(const std::string& name, Hashes& hashes) const;
+  [[nodiscard]] PlanAccess::Parts describe_parts(const engine::Program& program);
+  [[nodiscard]] PlanText text_of(const engine::Program& program) const;
+
+  const std::shared_ptr<const Json> kept_;  // of a stretch
+  const Json& json_;
+  const Json& written_;  // the document or branch of which `json_` is a stretch; else the same
+  const Planning planning_;
+  const std::shared_ptr<const MadeSource> made_;
+  Faults faults_;
+  PipelineDocument document_;
+  Stages stages_;
+  Source source_;  // of a combination: the files of all branches
+  FilesOption files_option_;
+  BoundColumns columns_;
+  // Of a branch.
+  std::optional<BranchDocument> branch_;
+  // Of a combination.
+  std::vector<std::unique_ptr<PlanBuilder>> branches_;
+  Combining combining_;
+  std::optional<RowSource> merged_rows_;  // only its schema: what the steps after the combination get
+  std::vector<engine::MergedColumn> merged_;
+  PlanAccess::Parts parts_;
+};
+
+}  // namespace forebay::plan

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of PlanBuilder that tell what a plan is: its hashes, groups of tensors and words.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "base/draw.h"
+#include "engine/order/shards/batch_counts.h"
+#include "io/paths.h"
+#include "plan/bind/lookups.h"
+#include "plan/bind/outputs.h"
+#include "plan/document/names.h"
+#include "plan/plan_builder.h"
+#include "plan/text.h"
+
+#include <forebay/messages.h>
+
+namespace forebay::plan {
+
+using engine::Program;
+
+/// Fills the hashes of the plan in and returns the one of its stream.
+std::uint64_t PlanBuilder::hash() {
+  // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
+  const PlanBuilder& first = root();
+  parts_.without_files = with_files(written_, first.files_option_, Json::array());
+  if (!first.branches_.empty()) take_out_branch_files();
+  Hashes hashes = hashes_of(parts_.without_files, first.files_option_, first.source_.files, planning_.registry);
+  hash_stretches("", hashes);
+  for (std::size_t i = 0; i < first.branches_.size(); ++i)
+    first.branches_[i]->hash_branch(fmt::format("branch/{}", i), hashes);
+  if (first.source_.rows) {
+    const std::uint64_t rows = fnv1a(columns_text(first.source_.rows->schema));
+    hashes.whole = hashes.whole * 31 + rows;
+    hashes.sections.emplace_back("rows", rows);
+  }
+  std::uint64_t stream = 0;
+  for (const auto& [name, hash] : hashes.sections) stream = mix(stream ^ hash ^ fnv1a(name));
+  parts_.hash = hashes.whole;
+  parts_.sections = std::move(hashes.sections);
+  parts_.plugin = first.files_option_.plugin;
+  parts_.files_option = first.files_option_.option;
+  parts_.folder = io::current_folder();
+  return stream;
+}
+
+void PlanBuilder::take_out_branch_files() {
+  std::vector<BranchFiles> none;
+  for (const auto& branch : root().branches_) {
+    const FilesOption& where = branch->root().files_option_;
+    none.push_back({.where = where, .files = Json::array()});
+    parts_.branch_files.emplace_back(where.plugin, where.option);
+  }
+  parts_.without_files = with_branch_files(written_, none, planning_.registry);
+}
+
+/// Adds what the stages read of small files, those of the stretches before the document, too.
+void PlanBuilder::hash_stretches(const std::string& where, Hashes& hashes) const {
+  if (made_) {
+    for (std::size_t i = 0; i < made_->stretches.size(); ++i) {
+      const PlanBuilder& each = *made_->stretches[i];
+      hash_files(fmt::format("{}stretch/{}: ", where, i), each.stages_, each.columns_, hashes);
+    }
+  }
+  hash_files(where, stages_, columns_, hashes);
+}
+
+/// Adds the content of the small files that orders and steps read, and what the source has read of its files for the
+/// decoder, such as the names in a header row.
+void PlanBuilder::hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns,
+                             Hashes& hashes) {
+  if (stages.decided) {
+    const std::uint64_t hash = fnv1a(stages.decided->text());
+    hashes.whole = hashes.whole * 31 + hash;
+    hashes.sections.emplace_back(where + std::string{decided_section}, hash);
+  }
+  for (auto& [name, hash] : lookup_hashes(stages, columns.file_hashes)) {
+    hashes.whole = hashes.whole * 31 + hash;
+    hashes.sections.emplace_back(where + name, hash);
+  }
+}
+
+/// Adds the files of a branch, and the columns of rows that come ready.
+void PlanBuilder::hash_branch(const std::string& name, Hashes& hashes) const {
+  hash_stretches(name + ": ", hashes);
+  const PlanBuilder& first = root();
+  for (std::size_t i = 0; i < first.branches_.size(); ++i)
+    first.branches_[i]->hash_branch(fmt::format("{}/branch/{}", name, i), hashes);
+  for (const std::string& file : first.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
+  if (first.stages_.decoder_stage || !first.branches_.empty()) return;
+  const std::uint64_t rows = fnv1a(columns_text(first.columns_.decoder_schema));
+  hashes.whole = hashes.whole * 31 + rows;
+  hashes.sections.emplace_back("rows of " + name, rows);
+}
+
+void PlanBuilder::group_outputs() {
+  if (!columns_.columns_known) return;
+  std::vector<std::string> names;
+  for (const ColumnId id : columns_.schema.visible()) names.push_back(columns_.schema[id].name);
+  check_group("inputs", names);
+  check_group("targets", names);
+  parts_.targets = document_.targets.value_or(std::vector<std::string>{});
+  if (document_.inputs) {
+    parts_.inputs = *document_.inputs;
+    return;
+  }
+  std::copy_if(names.begin(), names.end(), std::back_inserter(parts_.inputs),
+               [&](const std::string& name) { return !contains(parts_.targets, name); });
+}
+
+void PlanBuilder::check_group(const char* key, const std::vector<std::string>& names) {
+  const Json* list = json_.find(key);
+  if (list == nullptr) return;
+  std::vector<std::string> seen;
+  for (const Json& item : list->items()) {
+    if (!item.is(Json::Kind::string)) continue;  // the top level reports this
+    if (!contains(names, item.string()) && !columns_.unknown.contains(item.string())) {
+      complain(item,
+               fmt::format("the batch has no tensor {}{}", quote(item.string()), among(item.string(), names, "it has")),
+               faults_);
+    } else if (contains(seen, item.string())) {
+      complain(item, fmt::format("{} is named twice in '{}'", quote(item.string()), key), faults_);
+    }
+    seen.push_back(item.string());
+  }
+}
+
+PlanAccess::Parts PlanBuilder::describe_parts(const Program& program) {
+  for (const engine::Output& output : program.outputs) {
+    ColumnSpec shown = output.spec;
+    shown.shape = shown_shape(output);
+    parts_.outputs.push_back(std::move(shown));
+  }
+  if (program.source.rows && program.epochs && !program.windows) parts_.batches = engine::batches_by_index(program, {});
+  if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
+  parts_.text = plan_text(text_of(program), parts_.inputs, parts_.targets);
+  return std::move(parts_);
+}
+
+/// What the plan is made of, for its description.
+PlanText PlanBuilder::text_of(const Program& program) const {
+  PlanText out{.program = &program, .stages = &stages_, .branches = {}, .before = {}};
+  for (std::size_t i = 0; i < branches_.size(); ++i) out.branches.push_back(branches_[i]->text_of(program.branches[i]));
+  if (!made_) return out;
+  const Program* made = program.made.get();
+  for (std::size_t i = made_->stretches.size(); i-- > 0; made = made->made.get()) {
+    const PlanBuilder& each = *made_->stretches[i];
+    PlanText before{.program = made, .stages = &each.stages_, .branches = {}, .before = {}};
+    for (std::size_t j = 0; j < each.branches_.size(); ++j)
+      before.branches.push_back(each.branches_[j]->text_of(made->branches[j]));
+    out.before.insert(out.before.begin(), std::move(before));
+  }
+  return out;
+}
+
+}  // namespace forebay::plan

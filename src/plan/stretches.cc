@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/stretches.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace forebay::plan {
+
+namespace {
+
+constexpr std::int64_t rows_a_batch = 64;  // of a stretch: few enough that an error waits for few rows before it
+
+/// Where the steps of a document are cut into stretches, so that each of them can be planned:
+///
+///     source, filter, chunk │ shuffle, filter, chunk │ global shuffle, batch
+///     ╰──── rows are made ──╯╰───── rows are made ───╯╰──── the plan ──────╯
+///
+/// A cut keeps the meaning of the steps. Lives for one call.
+class Stretches {
+ public:
+  Stretches(const Json& written, const Planning& planning, const PipelineDocument& document, DocumentKind kind)
+      : written_{written},
+        planning_{planning},
+        document_{document},
+        is_branch_{kind == DocumentKind::branch},
+        where_{written.place().pointer} {
+    const Json* const steps = written.find("steps");
+    if (steps != nullptr && steps->is(Json::Kind::array)) steps_ = steps->items();
+    end_ = is_branch_ ? steps_.size() : first_batcher();
+    for (const Json& step : steps_) orders_.push_back(order_of(step));
+  }
+
+  /// False: no cuts help. `faults`: of the document as it is written.
+  bool run(const Faults& faults) {
+    if (faults.size() < fewest_.size() || fewest_.empty()) fewest_ = faults;
+    if (end_ > steps_.size() || widens_nothing()) return false;
+    return finish(0, nullptr, faults);
+  }
+
+  std::unique_ptr<PlanBuilder> branch;  ///< What was found for a branch,
+  std::optional<Plan> plan;             ///< and for a document.
+  [[nodiscard]] const Faults& fewest() const { return fewest_; }
+
+ private:
+  using Before = std::shared_ptr<const MadeSource>;
+
+  /// Plans the steps from `from` on, behind `before`. `faults`: what they have without a cut.
+  bool finish(std::size_t from, const Before& before, const Faults& faults) {
+    const std::optional<std::size_t> first = first_cut(from, before != nullptr, faults);
+    if (!first) return false;
+    std::vector<std::pair<std::size_t, Before>> made;
+    std::vector<Faults> left;
+    for (std::size_t cut = *first; cut <= end_; ++cut) {
+      Before rows = rows_of(from, cut, before);
+      if (!rows) break;  // what is wrong with a stretch is wrong with a longer one
+      if (!may_cut(cut) || (opens_before(cut) && reads_no_files(*rows->program))) continue;
+      left.emplace_back();
+      if (last(cut, rows, left.back())) return true;
+      made.emplace_back(cut, std::move(rows));
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (finish(made[i].first, made[i].second, left[i])) return true;
+    }
+    return false;
+  }
+
+  /// Plans the steps from `from` on as the last stretch.
+  bool last(std::size_t from, const Before& before, Faults& faults) {
+    auto builder =
+        std::make_unique<PlanBuilder>(stretch(from, steps_.size(), before, false), written_, planning_, before);
+    if (is_branch_) {
+      builder->bind_branch(document_);
+      if (builder->faults().empty() && from == end_) branch = std::move(builder);
+      if (branch) return true;
+    } else {
+      plan = builder->run();
+      if (plan) return true;
+    }
+    faults = builder->faults();
+    if (faults.size() < fewest_.size() || tells_more(faults)) fewest_ = faults;
+    return false;
+  }
+
+  /// Whether as many faults as before name what is in a stage, where those before say that it cannot stand there.
+  bool tells_more(const Faults& faults) const {
+    if (faults.empty() || faults.size() != fewest_.size()) return false;
+    const std::string& before = fewest_.front().place().pointer;
+    const std::string& now = faults.front().place().pointer;
+    return now.size() > before.size() && now.starts_with(before);
+  }
+
+  /// The rows behind step `to`, from step `from` on; null: they have faults.
+  Before rows_of(std::size_t from, std::size_t to, const Before& before) {
+    auto builder = std::make_shared<PlanBuilder>(stretch(from, to, before, true), written_, planning_, before);
+    const auto program = builder->run_rows(document_);
+    if (!program) {
+      if (is_branch_ && !before && to == 0) fewest_ = builder->faults();  // of the combination in the branch
+      return nullptr;
+    }
+    auto out = std::make_shared<MadeSource>();
+    if (before) out->stretches = before->stretches;
+    out->source = builder->source_of_rows(program);
+    out->program = program;
+    out->stretches.push_back(std::move(builder));
+    return out;
+  }
+
+  /// The document with these steps alone. `batches`: and with a batch for its rows.
+  std::shared_ptr<const Json> stretch(std::size_t from, std::size_t to, const Before& before, bool batches) const {
+    auto out = std::make_shared<Json>(Json::object().mark(written_.place()));
+    for (const auto& [key, value] : written_.members()) {
+      if (key == "steps" || (before && (key == "source" || key == "decode"))) continue;
+      out->members().emplace_back(key, value);
+    }
+    std::vector<Json> steps{steps_.begin() + static_cast<std::ptrdiff_t>(from),
+                            steps_.begin() + static_cast<std::ptrdiff_t>(to)};
+    if (batches) {
+      Json size = Json::object();
+      size.set("size", rows_a_batch);
+      Json batch = Json::object();
+      batch.set("batch", std::move(size));
+      steps.push_back(std::move(batch));
+    }
+    out->members().emplace_back("steps", Json::array(std::move(steps)));
+    return out;
+  }
+
+  /// The first step before which a cut may help; empty: none helps.
+  std::optional<std::size_t> first_cut(std::size_t from, bool behind_rows, const Faults& faults) const {
+    std::size_t first = is_branch_ && faults.empty() ? from : SIZE_MAX;  // of a branch, all rows must be made
+    for (const Error& fault : faults) {
+      const std::string& pointer = fault.place().pointer;
+      if (!is_branch_ && pointer.starts_with(where_ + "/on_corrupt")) {
+        first = std::min(first, from);
+        continue;
+      }
+      if (is_branch_ && pointer == where_ + "/source") {  // a combination in a branch
+        first = std::min(first, from);
+        continue;
+      }
+      const std::string prefix = where_ + "/steps/";
+      if (!pointer.starts_with(prefix)) return std::nullopt;
+      std::size_t step = 0;
+      const char* const begin = pointer.data() + prefix.size();
+      if (std::from_chars(begin, pointer.data() + pointer.size(), step).ec != std::errc{}) return std::nullopt;
+      first = std::min(first, step);
+    }
+    if (first == SIZE_MAX) return std::nullopt;
+    return std::max(first, behind_rows ? from + 1 : from);
+  }
+
+  /// Whether a cut before this step keeps the meaning of the steps around it.
+  bool may_cut(std::size_t at) const {
+    const auto by_number = [](const std::optional<Ordering>& order) { return order && order->random_access; };
+    const auto cut = orders_.begin() + static_cast<std::ptrdiff_t>(at);
+    const bool combines = find_type(planning_.registry.combinations(), source_name()) != nullptr;
+    if (std::any_of(cut, orders_.end(), opens_parts)) return false;  // what stands before it acts within each part
+    if (!combines && opens_before(at) && std::any_of(cut, orders_.end(), by_number))
+      return false;  // by number, rows are reached without going through parts
+    if (!combines && at > 0 && at < orders_.size() && reorders_all(orders_[at]) && only_moves(orders_[at - 1]))
+      return false;  // the order before a global shuffle has no effect
+    const auto step = steps_.begin() + static_cast<std::ptrdiff_t>(at);
+    if (at == first_batcher() && at > 0 && window_of(steps_[at - 1]) != nullptr)
+      return false;  // batchers take windows as they are
+    const auto widens = [this](const Json& each) { return is_window(each, &WindowType::widens); };
+    const auto cuts = [&](const Json& each) { return window_of(each) != nullptr && !widens(each); };
+    const auto pads = [this](const Json& each) { return is_window(each, &WindowType::pads); };
+    if (std::any_of(steps_.begin(), step, pads) && std::any_of(step, steps_.end(), cuts))
+      return false;  // padding is not to be cut out of windows
+    return !std::any_of(steps_.begin(), step, cuts) || std::none_of(step, steps_.end(), widens);
+  }
+
+  static bool opens_parts(const std::optional<Ordering>& order) {
+    return order && order->grain == Grain::files_to_records && !order->random_access;
+  }
+  bool opens_before(std::size_t at) const {
+    return std::any_of(orders_.begin(), orders_.begin() + static_cast<std::ptrdiff_t>(at), opens_parts);
+  }
+  /// Whether the rows lie in the program, in one part.
+  static bool reads_no_files(const engine::Program& program) {
+    return program.made ? reads_no_files(*program.made)
+                        : program.branches.empty() && program.source.rows && program.source.parts() == 1;
+  }
+
+  static bool only_moves(const std::optional<Ordering>& order) {
+    constexpr std::int64_t some = 1000;
+    if (!order || order->keeps_order || order->selects) return false;
+    if (order->count && order->count(some).value_or(some) != some) return false;
+    return order->random_access || (!order->attributes.empty() && !order->repeats);
+  }
+  /// Whether the order gives any order alike.
+  static bool reorders_all(const std::optional<Ordering>& order) {
+    return order && order->random_access && order->attributes.empty() && !order->count && !order->asks;
+  }
+
+  const WindowType* window_of(const Json& step) const {
+    const bool named = step.is(Json::Kind::object) && step.members().size() == 1;
+    return named ? find_type(planning_.registry.windows(), step.members().front().first) : nullptr;
+  }
+  bool is_window(const Json& step, bool WindowType::*kind) const {
+    const WindowType* const type = window_of(step);
+    return type != nullptr && type->*kind;
+  }
+  /// Whether a step has to do with windows that no step before it in this document has cut.
+  bool widens_nothing() const {
+    const auto widens = [this](const Json& step) { return is_window(step, &WindowType::of_windows); };
+    const auto cuts = [this](const Json& step) {
+      return window_of(step) != nullptr && !is_window(step, &WindowType::widens);
+    };
+    const Json* const source = written_.find("source");
+    const auto of_kind = [this](bool WindowType::*kind) {
+      return [this, kind](const Json& step) { return is_window(step, kind); };
+    };
+    if (source != nullptr && has_inside(*source, cuts) && std::ranges::any_of(steps_, of_kind(&WindowType::widens)))
+      return true;  // the branches have what it widens
+    if (source != nullptr && has_inside(*source, of_kind(&WindowType::pads)) && std::ranges::any_of(steps_, cuts))
+      return true;  // padding is not to be cut out of windows
+    return std::any_of(steps_.begin(), std::ranges::find_if(steps_, cuts), widens);
+  }
+  /// Whether a stage inside of this source is of that kind.
+  template <class Is>
+  static bool has_inside(const Json& json, const Is& is) {
+    const auto inside = [&](const Json& item) { return has_inside(item, is); };
+    if (json.is(Json::Kind::array)) return std::ranges::any_of(json.items(), inside);
+    if (!json.is(Json::Kind::object)) return false;
+    return is(json) || std::ranges::any_of(json.members(), inside, &Json::Member::second);
+  }
+
+  std::optional<Ordering> order_of(const Json& step) const {
+    if (!step.is(Json::Kind::object) || step.members().size() != 1) return std::nullopt;
+    const auto& [name, options] = step.members().front();
+    const OrderType* const type = find_type(planning_.registry.orders(), name);
+    if (type == nullptr) return std::nullopt;
+    Faults ignored;
+    return keep(type->bind(options), ignored);
+  }
+
+  std::string source_name() const {
+    const Json* const source = written_.find("source");
+    const bool named = source != nullptr && source->is(Json::Kind::object) && !source->members().empty();
+    return named ? source->members().front().first : std::string{};
+  }
+
+  std::size_t first_batcher() const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const bool named = steps_[i].is(Json::Kind::object) && steps_[i].members().size() == 1;
+      if (named && find_type(planning_.registry.batchers(), steps_[i].members().front().first) != nullptr) return i;
+    }
+    return SIZE_MAX;
+  }
+
+  const Json& written_;
+  const Planning planning_;
+  const PipelineDocument& document_;
+  const bool is_branch_;
+  const std::string where_;  // of the document
+  std::vector<Json> steps_;
+  std::vector<std::optional<Ordering>> orders_;  // by step
+  std::size_t end_ = 0;                          // no cut stands behind this step
+  Faults fewest_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& planning, const PipelineDocument& whole) {
+  auto out = std::make_unique<PlanBuilder>(branch, planning);
+  out->bind_branch(whole);
+  if (out->faults().empty()) return out;
+  PipelineDocument document = whole;
+  Faults ignored;
+  document.epochs = read_branch(branch, ignored).repeat ? std::nullopt : whole.epochs;
+  if (auto policy = read_branch(branch, ignored).on_corrupt) document.on_corrupt = *policy;
+  Stretches stretches{branch, planning, document, DocumentKind::branch};
+  if (stretches.run(out->faults())) return std::move(stretches.branch);
+  out->tell(stretches.fewest());
+  return out;
+}
+
+std::optional<Plan> plan_in_stretches(const Json& document, const Planning& planning, Faults& faults) {
+  Faults ignored;
+  const PipelineDocument said = read_pipeline(document, ignored).document;
+  Planning unchecked = planning;
+  unchecked.checks.reset();  // the files were looked for, when the document was planned as it is written
+  Stretches stretches{document, unchecked, said, DocumentKind::whole};
+  if (stretches.run(faults)) return std::move(stretches.plan);
+  faults = stretches.fewest();
+  return std::nullopt;
+}
+
+Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
+                   std::optional<FileChecks> checks) {
+  const Planning planning{.context = context, .registry = registry, .checks = checks};
+  PlanBuilder written{document, planning};
+  if (auto plan = written.run()) return *std::move(plan);
+  Faults faults = written.faults();
+  if (auto plan = plan_in_stretches(document, planning, faults)) return *std::move(plan);
+  return together(std::move(faults));
+}
+
+}  // namespace forebay::plan

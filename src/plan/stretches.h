@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "plan/plan_builder.h"
+
+namespace forebay::plan {
+
+/// Binds a branch of a combination: as it is written, or, where the engine has no way for that, in stretches. Its
+/// faults are those of the builder. `whole`: as of PlanBuilder::bind_branch.
+[[nodiscard]] std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& planning,
+                                                        const PipelineDocument& whole);
+
+/// Plans a document in stretches. Its faults as it is written are `faults`, which become fewer where the stretches have
+/// fewer; empty: it cannot be planned.
+[[nodiscard]] std::optional<Plan> plan_in_stretches(const Json& document, const Planning& planning, Faults& faults);
+
+}  // namespace forebay::plan
