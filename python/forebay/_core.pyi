@@ -763,6 +763,9 @@ def plan_path(path: str, bindings: dict[str, Rows | Table | Function]) -> Plan: 
 
 def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan: ...
 
+def memory_bytes(memory: int | str) -> int:
+    """The bytes of a budget, as `load` takes it."""
+
 def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None, row_identities: bool) -> Run: ...
 
 class SegmentBatch:

@@ -20,19 +20,27 @@ Document = Union[Path, Mapping[str, Any]]
 
 
 class Planned(NamedTuple):
-    """A plan, the threads that its runs need, and the functions of `map` that come first."""
+    """A plan, the threads that its runs need, the functions of `map` that come first, and the budget of a run."""
 
     plan: _core.Plan
     pumps: "list[Pump]"
     steps: "tuple[MapStep, ...]"
+    memory: Union[int, str]
 
 
-def planned(doc: Document, bind: Optional[Mapping[str, Any]]) -> Planned:
-    """Raises ConfigError with every fault of the document, or IoError."""
+def planned(doc: Document, bind: Optional[Mapping[str, Any]], threads: int = 0, memory: Union[int, str] = 0) -> Planned:
+    """The plan of a run with these threads and this budget; 0: what the document says. Raises ConfigError with every fault of the
+    document, or IoError."""
     bound: "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]" = ({}, [], (), None)
+    given = doc if isinstance(doc, Mapping) else {}
+    left = memory
     if bind:
+        from forebay._map.rows import MadeRows
         from forebay.rows import bound_objects
-        bound = bound_objects(bind, doc if isinstance(doc, Mapping) else {})
+        made = sum(isinstance(value, MadeRows) for value in bind.values())
+        if made:   # each is made by a run, which shares the budget with this one
+            left = (_core.memory_bytes(memory or given.get("memory") or 0) or _core.usual_resources()[1]) // (made + 1)
+        bound = bound_objects(bind, {**given, "threads": threads or given.get("threads", 0), "memory": left})
     rows, pumps, steps, tree = bound
     try:
         plan = _plan(doc, rows)
@@ -42,11 +50,11 @@ def planned(doc: Document, bind: Optional[Mapping[str, Any]]) -> Planned:
             for pump in pumps:
                 pump.stop()
             raise
-        return planned(*other)
+        return planned(*other, threads, memory)
     if tree is not None:
         from forebay._map.step import arranging
         steps = (arranging(tree, [column[0] for column in plan.columns]), *steps)
-    return Planned(plan, pumps, steps)
+    return Planned(plan, pumps, steps, left)
 
 
 def _plan(doc: Document, bound: "dict[str, Bound]") -> _core.Plan:

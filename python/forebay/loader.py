@@ -332,8 +332,8 @@ def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[in
           index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, identities: bool = False) -> Loader:
     """`identities`: the run keeps what tells its rows apart, as it does for functions of `map`."""
     pinned = _core.cuda_pinned_memory(-1, "") if flag_of("pin_memory", pin_memory) else None
-    made = planned(doc, bind)
-    run: Any = _core.start(made.plan, integer_of("threads", threads), memory_of(memory),
+    made = planned(doc, bind, integer_of("threads", threads), memory_of(memory))
+    run: Any = _core.start(made.plan, integer_of("threads", threads), made.memory,
                            integer_of("prefetch", prefetch), shard,
                            "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps) or identities)
     if shard is None and run.shard[1] == 1:

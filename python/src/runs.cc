@@ -369,6 +369,8 @@ void bind_runs(nb::module_& module) {
       "plan_document", &plan_document, nb::arg("document"), nb::arg("folder"), nb::arg("bindings"),
       nb::sig(
           "def plan_document(document: object, folder: str, bindings: dict[str, Rows | Table | Function]) -> Plan"));
+  module.def("memory_bytes", &memory_of, nb::arg("memory"), nb::sig("def memory_bytes(memory: int | str) -> int"),
+             "The bytes of a budget, as `load` takes it.");
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
              nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(), nb::arg("row_identities"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "

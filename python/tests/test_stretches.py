@@ -249,3 +249,12 @@ def test_a_function_of_batches_has_no_stage_for_rows_behind_it(files: "tuple[str
         read(files[0]).batch(4).map(lambda batch: batch).filter("id > 0")
     shuffled = read(files[0]).batch(4).map(lambda batch: {"id": batch["id"] + 1}).shuffle_batches(3)
     assert sorted(flat(shuffled.load())) == list(range(1, 91))
+
+
+def test_the_budget_and_the_threads_are_shared(files: "tuple[str, str]") -> None:
+    pipe = fb.concat([read(files[0]).map(tenfold, per="row"), read(files[1]).map(tenfold, per="row")]).filter("id > 0").batch(8)
+    loader = pipe.load(memory="30MiB", threads=2)
+    assert len(flat(loader)) == 159
+    assert loader.stats().memory_limit == 10 << 20
+    with pytest.raises(fb.ConfigError, match="memory"):
+        pipe.load(memory="30 rows")

@@ -174,7 +174,7 @@ std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& doc
 
 Program PlanBuilder::program_of_rows() {
   Program out = assemble();
-  out.hard_epochs = true;
+  out.hard_epochs = out.makes_rows = true;
   out.shard = {};
   if (out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::skip_record;
   for (Program& each : out.branches) {

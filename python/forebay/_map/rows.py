@@ -98,7 +98,7 @@ class MadePump(PassFeeder):
         self._rows, pipe = rows, rows._pipe
         self._document = _inner(pipe._document, around)
         self._bindings = pipe._bindings
-        self._threads = int(around.get("threads", 0) or 0)
+        self._threads, self._memory = around.get("threads") or None, around.get("memory") or None
         self._loader: Optional["Loader"] = None
         self._first: Optional["Loader"] = None   # that of the sample, whose run `_loader` goes on with
         self._epochs: Optional[Iterator[Any]] = None
@@ -123,7 +123,7 @@ class MadePump(PassFeeder):
         one = {**self._document, "steps": [*self._document["steps"], {"batch": {"size": 1}}]}
         together = all(delivery == "ragged" or None not in shape for _, _, shape, delivery, *_ in plan(one, self._bindings).columns)
         batch = {"batch": {"size": ROWS if together else 1}}
-        return start({**self._document, "steps": [*self._document["steps"], batch]}, self._bindings, self._threads or None, None, None,
+        return start({**self._document, "steps": [*self._document["steps"], batch]}, self._bindings, self._threads, self._memory, None,
                      [0, 1], identities=True)
 
     def _go_on(self, first: "Loader") -> None:

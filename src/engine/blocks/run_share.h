@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
@@ -15,8 +16,8 @@ namespace forebay::engine {
 /// What a run lends to a reader of rows that is a run itself (made_rows.h): its budget and its threads. And what that
 /// reader tells: what it has read.
 struct RunShare {
-  RunShare(std::shared_ptr<BufferPool> pool, std::int64_t threads, std::string index_dir)
-      : pool{std::move(pool)}, threads{threads}, index_dir{std::move(index_dir)} {}
+  RunShare(std::shared_ptr<BufferPool> of_run, std::int64_t workers, std::string folder)
+      : pool{std::move(of_run)}, threads{workers}, index_dir{std::move(folder)} {}
 
   const std::shared_ptr<BufferPool> pool;
   const std::int64_t threads;

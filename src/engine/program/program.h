@@ -185,6 +185,7 @@ struct Program {
   Combining combining;
   /// The plan whose rows are the source (made_rows.h); null: the source reads data.
   std::shared_ptr<const Program> made = {};
+  bool makes_rows = false;           ///< Its batches are the rows of another plan: no device copies from them.
   bool repeat = false;               ///< Of a branch: it begins its next epoch by itself.
   std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
@@ -206,8 +207,8 @@ struct Program {
 }
 
 /// Whether the program or a branch of it has rows that another plan makes.
-[[nodiscard]] inline bool makes_rows(const Program& program) {
-  return program.made || std::ranges::any_of(program.branches, makes_rows);
+[[nodiscard]] inline bool has_made_rows(const Program& program) {
+  return program.made || std::ranges::any_of(program.branches, has_made_rows);
 }
 
 /// The number of the first file of branch `branch` in the list of all files.

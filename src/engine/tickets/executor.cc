@@ -188,7 +188,8 @@ Result<void> Executor::cut(Job& job) const {
 /// Room for the rows of the fixed tensors: for a batch of one ticket when that is run, by the thread that fills it.
 void Executor::lend_rows(Job& job) const {
   const auto all_rows = static_cast<std::size_t>(job.layout.rows);
-  job.fixed = job.fixed_bytes > 0 ? pool_->lend_pinned(static_cast<std::size_t>(job.fixed_bytes)) : nullptr;
+  const auto bytes = static_cast<std::size_t>(job.fixed_bytes);
+  job.fixed = bytes == 0 ? nullptr : program_->makes_rows ? pool_->lend(bytes) : pool_->lend_pinned(bytes);
   job.fixed_outputs.assign(job.row_bytes.size(), nullptr);
   std::byte* next = job.fixed.get();
   for (std::size_t i = 0; i < job.row_bytes.size(); ++i) {

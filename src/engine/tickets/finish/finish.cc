@@ -234,7 +234,8 @@ Tensor Finisher::flat_values(columns::Pieces pieces, Shape shape, Use use) {
                    [&](const Column& piece, columns::StringsOut& out) { columns::copy_strings(piece, out, &pool_); });
   }
   const std::size_t bytes = static_cast<std::size_t>(size.elements) * size_of(dtype);
-  auto memory = use == Use::dense ? pool_.lend_pinned(bytes) : pool_.lend(bytes);
+  const bool for_devices = use == Use::dense && !program_.makes_rows;
+  auto memory = for_devices ? pool_.lend_pinned(bytes) : pool_.lend(bytes);
   std::byte* const data = memory.get();
   std::byte* next = data;
   each(pieces, [&](const Column& piece) { next = columns::copy_values(piece, next, &pool_); });
