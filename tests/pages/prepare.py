@@ -147,6 +147,12 @@ def combine(names: Names) -> None:
         names[name] = fb.tfrecord(f"{name}/*").example({"x": fb.fixed("float32", [4])})
 
 
+@page("composition")
+def composition(names: Names) -> None:
+    for name in ("web", "books"):
+        names[name] = fb.arrays({"ids": ragged([20, 3, 12, 9])}, name=name)
+
+
 @page("files")
 def files(names: Names) -> None:
     write_mnist()
