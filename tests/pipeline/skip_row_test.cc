@@ -244,7 +244,7 @@ TEST(SkipRow, SkipsRecordsWhereRowsAreMadeOfSpans) {
       write_bad_file(folder.file("a"), 10, [](std::int64_t i) { return i == 3 ? Harm::checksum : Harm::no; });
   const std::string windows = R"({"chunk": {"keys": ["tokens"], "size": 2}}, {"batch": {"size": 2, "pad": true}})";
   const auto rows_with = [&](const char* policy) {
-    auto loader = load(row_document(file, windows, fmt::format(R"("on_corrupt": "{}")", policy)));
+    auto loader = load(row_document(file, windows, R"("on_corrupt": ")" + std::string{policy} + "\""));
     EXPECT_TRUE(loader.ok());
     std::int64_t rows = 0;
     for (auto batch = loader->next(); batch.ok() && *batch; batch = loader->next()) rows += (*batch)->rows();
