@@ -136,7 +136,8 @@ class Loader::Running {
     const engine::Program& program = engine::program_of(plan_);
     std::vector<std::int64_t> opened = scheduler()->sizes();
     if (data_files_.empty()) data_files_ = engine::data_files(program);
-    if (engine::has_made_rows(program)) opened.assign(data_files_.size(), engine::unknown_size);  // by runs of their own
+    if (engine::has_made_rows(program))
+      opened.assign(data_files_.size(), engine::unknown_size);  // by runs of their own
     if (sizes_.empty() && !opened.empty()) {
       sizes_ = opened;
       engine::ask_sizes(program, sizes_);
