@@ -68,13 +68,12 @@ def _plan(doc: Document, bound: "dict[str, Bound]") -> _core.Plan:
 def _with_items_made(doc: Document, bind: Mapping[str, Any],
                      problem: ConfigError) -> "Optional[tuple[Mapping[str, Any], Mapping[str, Any]]]":
     """The document with the items of a sequence made before the first stage that asks for more than their numbers; None: there is none."""
-    from forebay._map.rows import MadeRows
+    from forebay._map.rows import BATCHERS, MadeRows
     from forebay._pump import Items
     from forebay.builder import Pipeline
     items = {name: value for name, value in bind.items() if isinstance(value, Items)}
     if not items or not isinstance(doc, Mapping):
         return None
-    from forebay._map.rows import BATCHERS
     first = min((_step_of(fault.pointer) for fault in problem.faults or [problem]), default=-1)
     steps = list(doc["steps"])
     if first < 0 or any(name in BATCHERS for step in steps[:first] for name in step):

@@ -41,13 +41,6 @@ void set_identity(Program& program) {
   if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
 }
 
-/// The document around a branch, with what the branch says itself.
-PipelineDocument of_branch(PipelineDocument whole, const BranchDocument& branch) {
-  if (branch.repeat) whole.epochs = std::nullopt;
-  if (branch.on_corrupt) whole.on_corrupt = *branch.on_corrupt;
-  return whole;
-}
-
 /// Whether the rows of a plan end by themselves, and nobody waits for them.
 bool ends(const Program& program) {
   if (program.made) return ends(*program.made);
@@ -110,7 +103,7 @@ void PlanBuilder::bind_rows() {
 
 void PlanBuilder::bind_branch(const PipelineDocument& whole) {
   branch_ = read_branch(written_, faults_);
-  document_ = of_branch(whole, *branch_);
+  document_ = around_branch(whole, *branch_);
   bind_stages(DocumentKind::branch);
   columns_ = bind_columns(stages_, nullptr, source_, planning_.context.folder, faults_);
   check_rows(bound(), faults_);

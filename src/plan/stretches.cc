@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace forebay::plan {
@@ -132,11 +133,8 @@ class Stretches {
     std::size_t first = is_branch_ && faults.empty() ? from : SIZE_MAX;  // of a branch, all rows must be made
     for (const Error& fault : faults) {
       const std::string& pointer = fault.place().pointer;
-      if (!is_branch_ && pointer.starts_with(where_ + "/on_corrupt")) {
-        first = std::min(first, from);
-        continue;
-      }
-      if (is_branch_ && pointer == where_ + "/source") {  // a combination in a branch
+      // A combination in a branch, or a policy that the steps of a document leave no room for.
+      if (is_branch_ ? pointer == where_ + "/source" : pointer.starts_with(where_ + "/on_corrupt")) {
         first = std::min(first, from);
         continue;
       }
@@ -155,11 +153,11 @@ class Stretches {
   bool may_cut(std::size_t at) const {
     const auto by_number = [](const std::optional<Ordering>& order) { return order && order->random_access; };
     const auto cut = orders_.begin() + static_cast<std::ptrdiff_t>(at);
-    const bool combines = find_type(planning_.registry.combinations(), source_name()) != nullptr;
+    const bool one_source = !combines();
     if (std::any_of(cut, orders_.end(), opens_parts)) return false;  // what stands before it acts within each part
-    if (!combines && opens_before(at) && std::any_of(cut, orders_.end(), by_number))
+    if (one_source && opens_before(at) && std::any_of(cut, orders_.end(), by_number))
       return false;  // by number, rows are reached without going through parts
-    if (!combines && at > 0 && at < orders_.size() && reorders_all(orders_[at]) && only_moves(orders_[at - 1]))
+    if (one_source && at > 0 && at < orders_.size() && reorders_all(orders_[at]) && only_moves(orders_[at - 1]))
       return false;  // the order before a global shuffle has no effect
     const auto step = steps_.begin() + static_cast<std::ptrdiff_t>(at);
     if (at == first_batcher() && at > 0 && window_of(steps_[at - 1]) != nullptr)
@@ -195,10 +193,12 @@ class Stretches {
     return order && order->random_access && order->attributes.empty() && !order->count && !order->asks;
   }
 
-  const WindowType* window_of(const Json& step) const {
-    const bool named = step.is(Json::Kind::object) && step.members().size() == 1;
-    return named ? find_type(planning_.registry.windows(), step.members().front().first) : nullptr;
+  /// The plug-in of a stage; empty: it names none, or several.
+  static std::string_view name_of(const Json& stage) {
+    const bool named = stage.is(Json::Kind::object) && stage.members().size() == 1;
+    return named ? std::string_view{stage.members().front().first} : std::string_view{};
   }
+  const WindowType* window_of(const Json& step) const { return find_type(planning_.registry.windows(), name_of(step)); }
   bool is_window(const Json& step, bool WindowType::*kind) const {
     const WindowType* const type = window_of(step);
     return type != nullptr && type->*kind;
@@ -229,26 +229,23 @@ class Stretches {
   }
 
   std::optional<Ordering> order_of(const Json& step) const {
-    if (!step.is(Json::Kind::object) || step.members().size() != 1) return std::nullopt;
-    const auto& [name, options] = step.members().front();
-    const OrderType* const type = find_type(planning_.registry.orders(), name);
+    const OrderType* const type = find_type(planning_.registry.orders(), name_of(step));
     if (type == nullptr) return std::nullopt;
     Faults ignored;
-    return keep(type->bind(options), ignored);
+    return keep(type->bind(step.members().front().second), ignored);
   }
 
-  std::string source_name() const {
+  bool combines() const {
     const Json* const source = written_.find("source");
-    const bool named = source != nullptr && source->is(Json::Kind::object) && !source->members().empty();
-    return named ? source->members().front().first : std::string{};
+    return source != nullptr && find_type(planning_.registry.combinations(), name_of(*source)) != nullptr;
   }
 
   std::size_t first_batcher() const {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const bool named = steps_[i].is(Json::Kind::object) && steps_[i].members().size() == 1;
-      if (named && find_type(planning_.registry.batchers(), steps_[i].members().front().first) != nullptr) return i;
-    }
-    return SIZE_MAX;
+    const auto is_batcher = [this](const Json& step) {
+      return find_type(planning_.registry.batchers(), name_of(step)) != nullptr;
+    };
+    const auto found = std::ranges::find_if(steps_, is_batcher);
+    return found == steps_.end() ? SIZE_MAX : static_cast<std::size_t>(found - steps_.begin());
   }
 
   const Json& written_;
@@ -268,10 +265,8 @@ std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& pl
   auto out = std::make_unique<PlanBuilder>(branch, planning);
   out->bind_branch(whole);
   if (out->faults().empty()) return out;
-  PipelineDocument document = whole;
   Faults ignored;
-  document.epochs = read_branch(branch, ignored).repeat ? std::nullopt : whole.epochs;
-  if (auto policy = read_branch(branch, ignored).on_corrupt) document.on_corrupt = *policy;
+  const PipelineDocument document = around_branch(whole, read_branch(branch, ignored));
   Stretches stretches{branch, planning, document, DocumentKind::branch};
   if (stretches.run(out->faults())) return std::move(stretches.branch);
   out->tell(stretches.fewest());

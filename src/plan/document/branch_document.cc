@@ -28,6 +28,12 @@ BranchDocument read_branch(const Json& json, Faults& faults) {
   return JsonCodec<BranchDocument>::read(json, faults).value_or(BranchDocument{});
 }
 
+PipelineDocument around_branch(PipelineDocument whole, const BranchDocument& branch) {
+  if (branch.repeat) whole.epochs = std::nullopt;
+  if (branch.on_corrupt) whole.on_corrupt = *branch.on_corrupt;
+  return whole;
+}
+
 const std::vector<FieldInfo>& branch_infos() { return FieldsOf<BranchDocument>::get().infos(); }
 
 Json branch_schema() { return JsonCodec<BranchDocument>::schema(); }

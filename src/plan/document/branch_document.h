@@ -20,6 +20,9 @@ struct BranchDocument {
 /// Reads the members of a branch; those that could not be read have their defaults.
 [[nodiscard]] BranchDocument read_branch(const Json& json, Faults& faults);
 
+/// The document around a branch, with what the branch says itself.
+[[nodiscard]] PipelineDocument around_branch(PipelineDocument whole, const BranchDocument& branch);
+
 /// The members of a branch, as users see them.
 [[nodiscard]] const std::vector<FieldInfo>& branch_infos();
 
