@@ -34,6 +34,8 @@ def planned(doc: Document, bind: Optional[Mapping[str, Any]], threads: int = 0, 
     bound: "tuple[dict[str, Bound], list[Pump], tuple[MapStep, ...], Tree]" = ({}, [], (), None)
     given = doc if isinstance(doc, Mapping) else {}
     left = memory
+    if bind is not None and not isinstance(bind, Mapping):
+        raise wrong_type("bind", "a dict of objects by name", bind)
     if bind:
         from forebay._map.rows import MadeRows
         from forebay.rows import bound_objects

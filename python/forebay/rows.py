@@ -247,8 +247,6 @@ def bound_objects(bind: Mapping[str, Any], document: Mapping[str, Any]) -> "tupl
     from forebay._map.rows import MadeRows
     from forebay._pump import AnswerPump, Items, Rows
     from forebay.tables import bound_table, is_table
-    if not isinstance(bind, Mapping):
-        raise wrong_type("bind", "a dict of objects by name", bind)
     rows: "dict[str, Bound]" = {}
     pumps: "list[Pump]" = []
     steps: "list[MapStep]" = []

@@ -84,6 +84,22 @@ def test_skipped_records_and_bytes_are_counted(files: "tuple[str, str]") -> None
     assert "record 70" in str(stats.skipped[0])
 
 
+def test_a_record_that_is_skipped_before_an_error_is_counted_once(files: "tuple[str, str]") -> None:
+    for record in (3, 70):
+        spoil(files[0], record)
+    whole = fb.concat([read(files[0]), read(files[1])]).on_corrupt({"policy": "skip_record", "max_count": 1})
+    found = []
+    for pipe in (whole, whole.filter("id >= 0")):
+        loader = pipe.batch(1).load()
+        got: "list[int]" = []
+        with pytest.raises(fb.DataError, match="max_count"):
+            for batch in loader:
+                got += np.asarray(batch["id"]).tolist()
+        stats = loader.stats()
+        found.append((got, stats.skipped_records, list(map(str, stats.skipped))))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("until", ["first", "all", 37])
 @pytest.mark.parametrize("boundary", ["straddle", "hard"])
 def test_passes_that_go_on_restart_at_every_batch(files: "tuple[str, str]", until: Any, boundary: str) -> None:

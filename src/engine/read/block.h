@@ -70,6 +70,15 @@ struct SkipCounts {
     for (std::size_t i = before.first.size(); i < now.first.size() && first.size() < max_errors; ++i)
       first.push_back(now.first[i]);
   }
+
+  /// Counts no less than `other`, of the same data.
+  void raise_to(const SkipCounts& other) {
+    records = std::max(records, other.records);
+    ranges = std::max(ranges, other.ranges);
+    files = std::max(files, other.files);
+    bytes = std::max(bytes, other.bytes);
+    if (first.size() < other.first.size()) first = other.first;
+  }
 };
 
 /// The records of a block in columns, beside their bytes (Taking::early). A cache: without it, tickets decode.

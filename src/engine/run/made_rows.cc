@@ -109,10 +109,13 @@ class MadeReader final : public PartReader {
   }
 
  private:
-  /// Begins a run at row `row` of the pass.
+  /// Begins a run at row `row` of the pass. What the run before has skipped is met again, and told once.
   void begin(const std::shared_ptr<const Program>& program, std::int64_t row) {
+    RunShare::Counts told;
+    if (run_) told.skipped = std::move(run_->told.skipped);
     run_.reset();
     run_ = std::make_shared<MadeRun>();
+    run_->told = std::move(told);
     run_->epoch = context_.epoch;
     Position start{.from = context_.epoch};
     std::shared_ptr<const Program> own = program;
@@ -150,6 +153,7 @@ class MadeReader final : public PartReader {
   /// Tells the run what was read since the last call, and what people should know.
   void tell() {
     RunShare::Counts now = run_->scheduler->read();
+    now.skipped.raise_to(run_->told.skipped);
     if (std::string line = run_->scheduler->take_notice(); !line.empty()) context_.share->note(std::move(line));
     const Lock lock{context_.share->mutex};
     RunShare::Counts& all = context_.share->read;
