@@ -90,12 +90,13 @@ struct Batching {
   std::function<std::unique_ptr<Batcher>(BatcherContext, std::int64_t rows)> make_sized = {};
   /// Makes the batcher of shard `index` of `count`, which deals the elements itself: each shard goes through all of
   /// them, and has as many batches as the others. For shards by element, at most `max_dealt`. Unset: `make_sized`
-  /// serves them.
+  /// serves them, and without that one batcher of `make` for each shard.
   std::function<std::unique_ptr<Batcher>(BatcherContext, std::int64_t index, std::int64_t count)> make_dealt = {};
   std::int64_t max_dealt = 0;
-  bool fixed = false;                                                ///< Every batch but a last one has `max_rows`.
-  Remainder remainder = Remainder::keep;                             ///< For a last batch that is not full.
-  std::optional<std::int64_t> max_rows = {};                         ///< Rows of a batch at most; unset: no limit.
+  std::int64_t pads_to = 0;                   ///< Not 0: every batch has so many rows, some of them empty.
+  bool fixed = false;                         ///< Every batch but a last one has `max_rows`.
+  Remainder remainder = Remainder::keep;      ///< For a last batch that is not full.
+  std::optional<std::int64_t> max_rows = {};  ///< Rows of a batch at most; unset: no limit.
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
   std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
@@ -107,11 +108,12 @@ struct Batching {
   std::vector<ColumnId> packs = {};
   /// With `packs`: columns that say which span of the row each frame belongs to, by name. No other tensor has the name.
   std::vector<std::pair<Generated, std::string>> generated = {};
+  bool counts = false;  ///< It counts the sequences of each pass, and leaves out those above a limit.
   /// The batcher numbers the sequences of each pass (BatchRows::number).
   bool numbers = false;
   /// The last batch of an epoch gets one empty row more; see the option `epoch_end`. Only with `numbers`.
   bool epoch_end = false;
-  bool carries = false;                    ///< The batcher overrides `carried` and `resume`.
+  std::int64_t carries = 0;                ///< The batcher overrides `carried` and `resume`: so many integers at most.
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
   /// Not 0: each batch has so many rows, and row i goes on with the sequence of row i of the batch before. Elements are
   /// windows over sequences that know their count (Windowing::counts), in the order in which they were cut.

@@ -219,7 +219,7 @@ Result<Batching> bind(const Buckets& options, const Schema& in) {
   LengthKeys keys;
   keys.names.push_back(options.key);
   batching.attributes = length_attributes(keys, "key");
-  batching.carries = true;
+  batching.carries = std::ssize(options.boundaries) + 1;
   set_numbers(options, batching);
   batching.make = [options, column](BatcherContext context) {
     return std::make_unique<BucketBatcher>(options, column, context);

@@ -178,7 +178,8 @@ Result<Batching> bind(const Frames& options, const Schema& in) {
   if (pads) batching.delivery = Delivery::padded;
   FOREBAY_TRY(const LengthKeys keys, find_length_keys(options.keys, in, "keys"));
   batching.attributes = length_attributes(keys, "keys");
-  batching.carries = true;
+  batching.carries = options.recurrent ? 1 + 2 * std::ssize(keys.columns) : 2;
+  batching.counts = options.max_total_num_seqs.has_value();
   set_numbers(options, batching);
   FOREBAY_TRY(const ChoiceOptions choice, choice_of(options, keys, in, batching));
   if (!options.recurrent) {

@@ -242,7 +242,8 @@ Result<Batching> bind(const Packed& options, const Schema& in) {
   add_generated(options, batching);
   batching.attributes = length_attributes(keys, "keys");
   batching.packs = keys.columns;
-  batching.carries = true;
+  batching.carries = options.rows;
+  if (options.remainder == PackRest::pad) batching.pads_to = options.rows;
   set_numbers(options, batching);
   batching.make = [options, names = keys.names](BatcherContext context) {
     return std::make_unique<PackedBatcher>(options, names, std::move(context));

@@ -194,7 +194,7 @@ Result<Batching> bind(const Stateful& options, const Schema& in) {
   FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
   if (pads) batching.delivery = Delivery::padded;
   batching.lanes = options.batch_size;
-  batching.carries = true;
+  batching.carries = options.batch_size;
   batching.make = [lanes = options.batch_size, remainder = options.remainder](BatcherContext context) {
     return std::make_unique<LaneBatcher>(lanes, remainder, context);
   };

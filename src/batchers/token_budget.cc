@@ -132,7 +132,7 @@ Result<Batching> bind(const TokenBudget& options, const Schema& in) {
   if (pads) batching.delivery = Delivery::padded;
   FOREBAY_TRY(const LengthKeys keys, find_length_keys(options.keys, in, "keys"));
   batching.attributes = length_attributes(keys, "keys");
-  batching.carries = true;
+  batching.carries = 2;
   set_numbers(options, batching);
   batching.make = [options, columns = keys.columns](BatcherContext context) {
     return std::make_unique<BudgetBatcher>(options, columns, std::move(context));

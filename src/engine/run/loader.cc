@@ -58,8 +58,9 @@ Result<void> check_shard(const engine::Program& program, const RunOptions& optio
     return Error{Code::config, Detail::invalid_argument,
                  "shard: the batches must be the same everywhere to be dealt; set `deterministic` to true"};
   }
-  if (!rows || *rows % options.shard_count == 0) {
-    const Shard shard = shard_of(options);
+  const Shard shard = shard_of(options);
+  const bool whole = shard.by == ShardBy::element && !program.batching.make_sized;  // each shard has whole batches
+  if (!rows || whole || *rows % options.shard_count == 0) {
     if (shard.by == ShardBy::file) return engine::check_file_shard(program, shard.count);
     if (shard.by == ShardBy::element) return engine::check_element_shard(program, shard.count);
     return {};

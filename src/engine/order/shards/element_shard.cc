@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/order/shards/dealt_batches.h"
 #include "engine/order/shards/shard_counts.h"
 
 namespace forebay::engine {
@@ -106,6 +107,14 @@ std::shared_ptr<const Program> element_shard(const Program& program, std::int64_
     out->batching.make = [make = program.batching.make_dealt, index, count](const BatcherContext& context) {
       return make(context, index, count);
     };
+    return out;
+  }
+  if (!program.batching.make_sized) {
+    out->batching.make = [batching = program.batching, index, count](const BatcherContext& context) {
+      return dealt_batches(batching, context, index, count);
+    };
+    out->batching.batches = [](std::int64_t) -> std::optional<std::int64_t> { return std::nullopt; };
+    out->batching.fixed = false;
     return out;
   }
   const auto pass = std::make_shared<PassBatches>();

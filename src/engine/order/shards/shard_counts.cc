@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/order/shards/dealt_batches.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -53,10 +55,16 @@ std::string shard_misfit(std::int64_t rows, std::int64_t count) {
 Result<void> check_own_batches(const Program& program, const Shard& shard) {
   const Batching& batching = program.batching;
   const std::string by = fmt::format("by {}", EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]);
-  const bool deals = shard.by == ShardBy::element && batching.make_dealt;
-  if (deals && shard.count > batching.max_dealt)
-    return refused(fmt::format("shard: these batches are made for at most {} shards {}, found {}", batching.max_dealt,
-                               by, shard.count));
+  const bool own = batching.make_dealt != nullptr;  // the batcher deals the elements itself
+  const bool deals = shard.by == ShardBy::element && (own || (!batching.make_sized && can_be_dealt(batching)));
+  const std::int64_t most = own ? batching.max_dealt : max_shards(batching);
+  if (deals && shard.count > most)
+    return refused(
+        fmt::format("shard: these batches are made for at most {} shards {}, found {}", most, by, shard.count));
+  if (shard.by == ShardBy::element && (batching.numbers || batching.counts) && !deals && !batching.make_sized)
+    return refused(
+        "shard: `seq_idx`, `epoch_end` and `max_total_num_seqs` count the sequences of a pass, and a shard by element "
+        "has its own only; leave them out, or shard by rows");
   if (!deals && (!batching.make_sized || !batching.max_rows))
     return refused(fmt::format("shard: these batches cannot be made for shards {}; shard by rows", by));
   if (!deals && batching.remainder == Remainder::keep) {
