@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,7 @@ struct Planning {
   const BindContext& context;
   const Registry& registry;
   std::optional<FileChecks> checks = {};
+  std::deque<Json>& moved;  ///< Documents with moved steps; they outlive the builders.
 };
 
 /// The rows that come out of one stretch of the steps of a document, or of several, one behind the other. They are made

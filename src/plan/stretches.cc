@@ -2,10 +2,11 @@
 #include "plan/stretches.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "plan/widenings.h"
 
 namespace forebay::plan {
 
@@ -114,9 +115,11 @@ class Stretches {
     for (const auto& [key, value] : written_.members()) {
       if (key == "steps" || (before && (key == "source" || key == "decode"))) continue;
       out->members().emplace_back(key, value);
+      if (key == "source" && cuts_from(0)) unpad(out->members().back().second);
     }
     std::vector<Json> steps{steps_.begin() + static_cast<std::ptrdiff_t>(from),
                             steps_.begin() + static_cast<std::ptrdiff_t>(to)};
+    if (cuts_from(to)) std::ranges::for_each(steps, [this](Json& step) { unpad(step); });
     if (batches) {
       Json size = Json::object();
       size.set("size", rows_a_batch);
@@ -126,6 +129,26 @@ class Stretches {
     }
     out->members().emplace_back("steps", Json::array(std::move(steps)));
     return out;
+  }
+
+  /// Whether a step from `from` on cuts windows.
+  bool cuts_from(std::size_t from) const {
+    const auto cuts = [this](const Json& each) {
+      return window_of(each) != nullptr && !is_window(each, &WindowType::widens);
+    };
+    return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(from), steps_.end(), cuts);
+  }
+
+  /// Windows that later ones are cut of get no padding, in this stage and those inside of it, unless it is asked for.
+  void unpad(Json& json) const {
+    if (json.is(Json::Kind::array)) std::ranges::for_each(json.items(), [this](Json& item) { unpad(item); });
+    if (!json.is(Json::Kind::object)) return;
+    if (is_window(json, &WindowType::pads)) {
+      Json& options = json.members().front().second;
+      if (options.is(Json::Kind::object) && options.find("pad") == nullptr) options.set("pad", false);
+    } else {
+      for (auto& [key, value] : json.members()) unpad(value);
+    }
   }
 
   /// The first step before which a cut may help; empty: none helps.
@@ -138,15 +161,18 @@ class Stretches {
         first = std::min(first, from);
         continue;
       }
-      const std::string prefix = where_ + "/steps/";
-      if (!pointer.starts_with(prefix)) return std::nullopt;
-      std::size_t step = 0;
-      const char* const begin = pointer.data() + prefix.size();
-      if (std::from_chars(begin, pointer.data() + pointer.size(), step).ec != std::errc{}) return std::nullopt;
-      first = std::min(first, step);
+      const auto step = std::ranges::find_if(steps_, [&](const Json& each) { return is_in(each, pointer); });
+      if (step == steps_.end()) return std::nullopt;
+      first = std::min(first, static_cast<std::size_t>(step - steps_.begin()));
     }
     if (first == SIZE_MAX) return std::nullopt;
     return std::max(first, behind_rows ? from + 1 : from);
+  }
+
+  /// Whether the place of a fault is in this step.
+  static bool is_in(const Json& step, const std::string& pointer) {
+    const std::string& own = step.place().pointer;
+    return !own.empty() && pointer.starts_with(own) && (pointer.size() == own.size() || pointer[own.size()] == '/');
   }
 
   /// Whether a cut before this step keeps the meaning of the steps around it.
@@ -164,9 +190,6 @@ class Stretches {
       return false;  // batchers take windows as they are
     const auto widens = [this](const Json& each) { return is_window(each, &WindowType::widens); };
     const auto cuts = [&](const Json& each) { return window_of(each) != nullptr && !widens(each); };
-    const auto pads = [this](const Json& each) { return is_window(each, &WindowType::pads); };
-    if (std::any_of(steps_.begin(), step, pads) && std::any_of(step, steps_.end(), cuts))
-      return false;  // padding is not to be cut out of windows
     return !std::any_of(steps_.begin(), step, cuts) || std::none_of(step, steps_.end(), widens);
   }
 
@@ -193,12 +216,9 @@ class Stretches {
     return order && order->random_access && order->attributes.empty() && !order->count && !order->asks;
   }
 
-  /// The plug-in of a stage; empty: it names none, or several.
-  static std::string_view name_of(const Json& stage) {
-    const bool named = stage.is(Json::Kind::object) && stage.members().size() == 1;
-    return named ? std::string_view{stage.members().front().first} : std::string_view{};
+  const WindowType* window_of(const Json& step) const {
+    return find_type(planning_.registry.windows(), stage_name(step));
   }
-  const WindowType* window_of(const Json& step) const { return find_type(planning_.registry.windows(), name_of(step)); }
   bool is_window(const Json& step, bool WindowType::*kind) const {
     const WindowType* const type = window_of(step);
     return type != nullptr && type->*kind;
@@ -210,13 +230,9 @@ class Stretches {
       return window_of(step) != nullptr && !is_window(step, &WindowType::widens);
     };
     const Json* const source = written_.find("source");
-    const auto of_kind = [this](bool WindowType::*kind) {
-      return [this, kind](const Json& step) { return is_window(step, kind); };
-    };
-    if (source != nullptr && has_inside(*source, cuts) && std::ranges::any_of(steps_, of_kind(&WindowType::widens)))
+    const auto adds_frames = [this](const Json& step) { return is_window(step, &WindowType::widens); };
+    if (source != nullptr && has_inside(*source, cuts) && std::ranges::any_of(steps_, adds_frames))
       return true;  // the branches have what it widens
-    if (source != nullptr && has_inside(*source, of_kind(&WindowType::pads)) && std::ranges::any_of(steps_, cuts))
-      return true;  // padding is not to be cut out of windows
     return std::any_of(steps_.begin(), std::ranges::find_if(steps_, cuts), widens);
   }
   /// Whether a stage inside of this source is of that kind.
@@ -229,7 +245,7 @@ class Stretches {
   }
 
   std::optional<Ordering> order_of(const Json& step) const {
-    const OrderType* const type = find_type(planning_.registry.orders(), name_of(step));
+    const OrderType* const type = find_type(planning_.registry.orders(), stage_name(step));
     if (type == nullptr) return std::nullopt;
     Faults ignored;
     return keep(type->bind(step.members().front().second), ignored);
@@ -237,12 +253,12 @@ class Stretches {
 
   bool combines() const {
     const Json* const source = written_.find("source");
-    return source != nullptr && find_type(planning_.registry.combinations(), name_of(*source)) != nullptr;
+    return source != nullptr && find_type(planning_.registry.combinations(), stage_name(*source)) != nullptr;
   }
 
   std::size_t first_batcher() const {
     const auto is_batcher = [this](const Json& step) {
-      return find_type(planning_.registry.batchers(), name_of(step)) != nullptr;
+      return find_type(planning_.registry.batchers(), stage_name(step)) != nullptr;
     };
     const auto found = std::ranges::find_if(steps_, is_batcher);
     return found == steps_.end() ? SIZE_MAX : static_cast<std::size_t>(found - steps_.begin());
@@ -261,7 +277,9 @@ class Stretches {
 
 }  // namespace
 
-std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& planning, const PipelineDocument& whole) {
+std::unique_ptr<PlanBuilder> bound_branch(const Json& written, const Planning& planning,
+                                          const PipelineDocument& whole) {
+  const Json& branch = with_widenings_moved(written, planning.registry, planning.moved);
   auto out = std::make_unique<PlanBuilder>(branch, planning);
   out->bind_branch(whole);
   if (out->faults().empty()) return out;
@@ -273,7 +291,13 @@ std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& pl
   return out;
 }
 
-std::optional<Plan> plan_in_stretches(const Json& document, const Planning& planning, Faults& faults) {
+std::optional<Plan> plan_in_stretches(const Json& written, const Planning& planning, Faults& faults) {
+  const Json& document = with_widenings_moved(written, planning.registry, planning.moved);
+  if (&document != &written) {
+    PlanBuilder moved{document, planning};
+    if (auto plan = moved.run()) return plan;
+    faults = moved.faults();
+  }
   Faults ignored;
   const PipelineDocument said = read_pipeline(document, ignored).document;
   Planning unchecked = planning;
@@ -286,7 +310,8 @@ std::optional<Plan> plan_in_stretches(const Json& document, const Planning& plan
 
 Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
                    std::optional<FileChecks> checks) {
-  const Planning planning{.context = context, .registry = registry, .checks = checks};
+  std::deque<Json> moved;
+  const Planning planning{.context = context, .registry = registry, .checks = checks, .moved = moved};
   PlanBuilder written{document, planning};
   if (auto plan = written.run()) return *std::move(plan);
   Faults faults = written.faults();

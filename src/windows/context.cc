@@ -39,7 +39,7 @@ class ContextCutter final : public WindowCutter {
     span.start -= left;
     span.length += left + right;
     span.pad_left = static_cast<std::int32_t>(width.left - left);
-    span.pad_right = static_cast<std::int32_t>(width.right - right);
+    span.pad_right += static_cast<std::int32_t>(width.right - right);  // after that of a segment
   }
 
   const std::shared_ptr<const WindowCutter> inner_;
@@ -51,8 +51,6 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
     return bad_window("`context` widens windows over sequences, and the step before cuts windows over a part");
   if (before != nullptr && before->frames)
     return bad_window("`context` widens windows that have a time axis, and the step before leaves it out");
-  if (before != nullptr && before->counts)
-    return bad_window("`context` widens windows, and the segments of `unroll` have one size; leave one of them out");
   if (before != nullptr && !options.keys.empty() && !std::ranges::equal(options.keys, made_names(*before)))
     return bad_window("the keys are those of the window step before").at(Field{"keys"});
   Windowing out;
@@ -62,6 +60,14 @@ Result<Windowing> bind(const Context& options, const Schema& in, const Windowing
     FOREBAY_TRY(out, whole_sequences(options.keys, in));
   }
   FOREBAY_TRY(auto widths, frames_around({options.window, options.left, options.right}, made_names(out)));
+  for (std::size_t key = 0; key < out.made.size(); ++key) {
+    ColumnSpec spec = out.out[out.made[key]];
+    std::vector<std::int64_t> sizes = spec.shape.dims();
+    if (sizes.front() == unknown_dim || widths[key].left + widths[key].right == 0) continue;
+    sizes.front() += widths[key].left + widths[key].right;
+    spec.shape = Shape{std::move(sizes)};
+    out.made[key] = out.out.put(std::move(spec));
+  }
   out.cutter = std::make_shared<ContextCutter>(out.cutter, std::move(widths));
   FOREBAY_DO(add_named(options, out));
   return out;

@@ -11,7 +11,8 @@ namespace {
 /// Segments of sequences. The table has one axis for each key, and all axes have the same spans.
 class UnrollCutter final : public WindowCutter {
  public:
-  UnrollCutter(std::int64_t frames, std::vector<std::string> keys) : frames_{frames}, keys_{std::move(keys)} {}
+  UnrollCutter(std::int64_t frames, bool pads, std::vector<std::string> keys)
+      : frames_{frames}, pads_{pads}, keys_{std::move(keys)} {}
 
   Result<CutEnd> cut(const WindowRows& rows, WindowCursor& at, std::int64_t max_windows,
                      SpanTable& out) const override {
@@ -49,23 +50,23 @@ class UnrollCutter final : public WindowCutter {
     out.begin(number, count);
     const std::int64_t start = number * frames_;
     const std::int64_t own = std::min(frames_, length - start);
-    for (std::size_t key = 0; key < keys_.size(); ++key) {
-      out.add(
-          {.element = element, .start = start, .length = own, .pad_right = static_cast<std::int32_t>(frames_ - own)});
-    }
+    const auto padding = static_cast<std::int32_t>(pads_ ? frames_ - own : 0);
+    for (std::size_t key = 0; key < keys_.size(); ++key)
+      out.add({.element = element, .start = start, .length = own, .pad_right = padding});
   }
 
   const std::int64_t frames_;
+  const bool pads_;
   const std::vector<std::string> keys_;
 };
 
 Result<Windowing> bind(const Unroll& options, const Schema& in, const Windowing* before) {
   if (before != nullptr) return bad_window("`unroll` cuts sequences, not windows: it is the only window step");
   FOREBAY_TRY(Windowing out, find_keys(options.keys, in));
-  make_columns(out, in, options.num_unroll);
+  make_columns(out, in, options.pad.value_or(true) ? options.num_unroll : unknown_dim);
   out.axes = out.keys.size();
   out.counts = true;
-  out.cutter = std::make_shared<UnrollCutter>(options.num_unroll, key_names(out, in));
+  out.cutter = std::make_shared<UnrollCutter>(options.num_unroll, options.pad.value_or(true), key_names(out, in));
   FOREBAY_DO(add_named(options, out));
   return out;
 }
@@ -78,6 +79,9 @@ WindowType unroll() {
           "unroll", "Cuts sequences into segments of one size, the last one padded, for state that follows them.", bind)
           .required("num_unroll", &Unroll::num_unroll, "Frames of a segment.", {.min = 1, .max = 1'000'000})
           .field("keys", &Unroll::keys, "Tensors to cut, equally long; empty: all whose first size is unknown.")
+          .field("pad", &Unroll::pad,
+                 "Whether the last segment of a sequence is padded, else it has the frames that are left; left out: "
+                 "padded, unless windows are cut of the segments.")
           .example({.options = R"({"num_unroll": 2})", .in = "[5, 1]", .out = "[2, 2, 2, 2]"}));
   out.pads = true;
   return out;

@@ -58,13 +58,24 @@ TEST(Unroll, RefusesKeysOfUnequalLengthAndSequencesWithoutFrames) {
   EXPECT_THAT(segments(R"({"num_unroll": 2})", {"x"}, {1, 0}).back(), HasSubstr("length(x) > 0"));
 }
 
-TEST(Unroll, IsTheOnlyWindowStep) {
+TEST(Unroll, CutsSequencesOnly) {
   const Windowing chunks = bound(windows::chunk(), R"({"size": 2})", {"x"});
   EXPECT_THAT(testing::fault(windows::unroll(), R"({"num_unroll": 2})", sequences({"x"}), &chunks),
               HasSubstr("cuts sequences, not windows"));
+}
+
+TEST(Unroll, GivesWhatIsLeftWithoutPadding) {
+  EXPECT_THAT(segments(R"({"num_unroll": 3, "pad": false})", {"x"}, {5, 2}),
+              ElementsAre("0/2 0:0+3", "1/2 0:3+2", "0/1 1:0+2"));
+  const Windowing windowing = bound(windows::unroll(), R"({"num_unroll": 4, "pad": false})", {"x"});
+  EXPECT_EQ(windowing.out[windowing.made[0]].shape, (Shape{unknown_dim}));
+}
+
+TEST(Unroll, SegmentsAreWidenedToOneSize) {
   const Windowing segments = bound(windows::unroll(), R"({"num_unroll": 2})", {"x"});
-  EXPECT_THAT(testing::fault(windows::context(), R"({"window": 3})", sequences({"x"}), &segments),
-              HasSubstr("the segments of `unroll` have one size"));
+  const Windowing wide = bound(windows::context(), R"({"window": 4})", {"x"}, &segments);
+  EXPECT_EQ(wide.out[wide.made[0]].shape, (Shape{5}));
+  EXPECT_THAT(texts_of(cut_all(wide, {{5}})), ElementsAre("0:0+4<1", "0:1+4", "0:3+2>3"));
 }
 
 TEST(Unroll, RefusesSegmentsWithoutFrames) {

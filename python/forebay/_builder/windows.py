@@ -152,15 +152,18 @@ class Windows(PipelineBase):
         """
         return self._then("unbatch", {"keys": keys, "number": number, "start": start}, keys=[])
 
-    def unroll(self: P, num_unroll: int, *, keys: Sequence[str] = [], number: Optional[str] = None,
-               start: Optional[str] = None) -> P:
+    def unroll(self: P, num_unroll: int, *, keys: Sequence[str] = [], pad: Optional[bool] = None,
+               number: Optional[str] = None, start: Optional[str] = None) -> P:
         """Cuts sequences into segments of one size, the last one padded, for state that follows them.
 
         num_unroll    Frames of a segment.
         keys          Tensors to cut, equally long; empty: all whose first size is unknown.
+        pad           Whether the last segment of a sequence is padded, else it has the frames that are left;
+                      left out: padded, unless windows are cut of the segments.
         number        Makes an int64 tensor of this name: the number of the window, in its record or, for
                       windows that join records, in its file; -1 in an empty row.
         start         Makes an int64 tensor of this name: the first frame of the window in its first record,
                       which padding is not; -1 in an empty row.
         """
-        return self._then("unroll", {"num_unroll": num_unroll, "keys": keys, "number": number, "start": start}, keys=[])
+        return self._then("unroll", {"num_unroll": num_unroll, "keys": keys, "pad": pad, "number": number,
+                                    "start": start}, keys=[])

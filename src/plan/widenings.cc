@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/widenings.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "plan/bind/stages.h"
+
+namespace forebay::plan {
+
+namespace {
+
+Json* member(Json& object, std::string_view name) {
+  if (!object.is(Json::Kind::object)) return nullptr;
+  for (auto& [key, value] : object.members()) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+/// The items of a list; null: it is none, or empty.
+std::vector<Json>* items_of(Json* list) {
+  return list != nullptr && list->is(Json::Kind::array) && !list->items().empty() ? &list->items() : nullptr;
+}
+
+bool put_behind_branches(Json& document, const Json& step, const Registry& registry);
+
+/// Puts `step` behind the windows that are cut at the end of a branch. False: it ends with something else.
+bool put_behind_windows(Json& branch, const Json& step, const Registry& registry) {
+  std::vector<Json>* const steps = items_of(member(branch, "steps"));
+  if (steps == nullptr) return put_behind_branches(branch, step, registry);
+  const auto window_of = [&](const Json& each) { return find_type(registry.windows(), stage_name(each)); };
+  const auto none = [&](const Json& each) { return window_of(each) == nullptr; };
+  const auto windows = std::find_if(steps->rbegin(), steps->rend(), none).base();
+  if (std::all_of(windows, steps->end(), [&](const Json& each) { return window_of(each)->widens; })) return false;
+  steps->push_back(step);
+  return true;
+}
+
+bool put_behind_branches(Json& document, const Json& step, const Registry& registry) {
+  Json* const source = member(document, "source");
+  if (source == nullptr || find_type(registry.combinations(), stage_name(*source)) == nullptr) return false;
+  std::vector<Json>* const branches = items_of(member(source->members().front().second, "branches"));
+  return branches != nullptr &&
+         std::ranges::all_of(*branches, [&](Json& each) { return put_behind_windows(each, step, registry); });
+}
+
+}  // namespace
+
+std::string_view stage_name(const Json& stage) {
+  const bool named = stage.is(Json::Kind::object) && stage.members().size() == 1;
+  return named ? std::string_view{stage.members().front().first} : std::string_view{};
+}
+
+const Json& with_widenings_moved(const Json& written, const Registry& registry, std::deque<Json>& kept) {
+  const Json* out = &written;
+  while (true) {
+    Json moved = *out;
+    std::vector<Json>* const steps = items_of(member(moved, "steps"));
+    if (steps == nullptr) return *out;
+    const Json step = steps->front();
+    const WindowType* const type = find_type(registry.windows(), stage_name(step));
+    if (type == nullptr || !type->widens || !put_behind_branches(moved, step, registry)) return *out;
+    steps->erase(steps->begin());
+    out = &kept.emplace_back(std::move(moved));
+  }
+}
+
+}  // namespace forebay::plan
