@@ -663,6 +663,11 @@ class Stats:
         Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.
         """
 
+    def with_skips(self, other: Stats) -> Stats:
+        """
+        The same, and what another run has skipped that makes rows for this one.
+        """
+
     @property
     def bottleneck(self) -> str:
         """The stage that limits the run, in one sentence."""

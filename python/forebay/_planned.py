@@ -37,8 +37,9 @@ def planned(doc: Document, bind: Optional[Mapping[str, Any]], threads: int = 0, 
     if bind is not None and not isinstance(bind, Mapping):
         raise wrong_type("bind", "a dict of objects by name", bind)
     if bind:
-        from forebay._map.rows import MadeRows
+        from forebay._map.rows import MadeRows, check_sides
         from forebay.rows import bound_objects
+        check_sides(given, bind)
         made = sum(isinstance(value, MadeRows) for value in bind.values())
         if made:   # each is made by a run, which shares the budget with this one
             left = (_core.memory_bytes(memory or given.get("memory") or 0) or _core.usual_resources()[1]) // (made + 1)

@@ -19,6 +19,7 @@ from forebay._structure import filled, flat, tree_of
 from forebay.errors import Cancelled, ConfigError, DataError
 
 if TYPE_CHECKING:
+    from forebay._core import Stats
     from forebay._map.step import MapStep
 
 #: Seconds that `join` waits for the iterable, which may take any time for its next row.
@@ -51,6 +52,10 @@ class Pump:
 
     def _run(self) -> None:
         raise NotImplementedError
+
+    def counted(self, stats: "Stats") -> "Stats":
+        """With what was skipped by a run that makes the rows."""
+        return stats
 
     def failed(self, failure: BaseException, what: str) -> str:
         """Keeps the failure. Returns what to tell the run."""
@@ -227,6 +232,13 @@ class PumpedRun:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._run, name)
+
+    @property
+    def stats(self) -> "Stats":
+        stats: "Stats" = self._run.stats
+        for pump in self._pumps:
+            stats = pump.counted(stats)
+        return stats
 
     def advance(self, given: bool) -> Any:
         with self._failures():

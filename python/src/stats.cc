@@ -37,6 +37,16 @@ nb::list skipped_of(const RunStats& stats) {
   return out;
 }
 
+RunStats with_skips(const RunStats& stats, const RunStats& other) {
+  RunStats out = stats;
+  out.skipped_records += other.skipped_records;
+  out.skipped_ranges += other.skipped_ranges;
+  out.skipped_files += other.skipped_files;
+  out.skipped_bytes += other.skipped_bytes;
+  out.skipped.insert(out.skipped.end(), other.skipped.begin(), other.skipped.end());
+  return out;
+}
+
 nb::list branches_of(const RunStats& stats) {
   nb::list out;
   for (const BranchStats& branch : stats.branches) {
@@ -124,6 +134,8 @@ void bind_stats(nb::module_& module) {
       .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")
+      .def("with_skips", &with_skips, nb::arg("other"), nb::sig("def with_skips(self, other: Stats) -> Stats"),
+           "The same, and what another run has skipped that makes rows for this one.")
       .def_prop_ro("bottleneck", &bottleneck_of, "The stage that limits the run, in one sentence.")
       .def(
           "prometheus", [](const RunStats& stats) { return to_str(prometheus_text(stats)); },

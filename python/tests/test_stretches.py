@@ -100,6 +100,83 @@ def test_a_record_that_is_skipped_before_an_error_is_counted_once(files: "tuple[
     assert found[0] == found[1]
 
 
+PAIRED: "dict[str, Any]" = {
+    "nothing": lambda p: p, "global": lambda p: p.shuffle("global"), "filter": lambda p: p.filter("id % 3 != 0"),
+    "sorted": lambda p: p.sorted("id", descending=True), "windows": lambda p: p.chunk(2, keys=["x"]),
+    "function": lambda p: p.map(lambda row: row, per="row").filter("id % 3 != 0")}
+
+
+def beside(files: "tuple[str, str]", stages: Any = lambda p: p, until: Any = None) -> fb.Pipeline:
+    """Row i of both files; the ids are 1000 apart."""
+    other = write(pathlib.Path(files[1]).parent / "beside.tfrecord", 1000, 90)
+    return fb.zip([stages(read(files[0])), stages(read(other)).rename("id", "id2").rename("x", "x2")], until=until)
+
+
+@pytest.mark.parametrize("stages", PAIRED)
+@pytest.mark.parametrize("until", [None, "first"])
+def test_a_row_that_is_bad_in_one_branch_of_a_zip_leaves_both(files: "tuple[str, str]", stages: str, until: Any) -> None:
+    for record in (3, 70):
+        spoil(files[0], record)
+    pipe = PAIRED[stages](beside(files, until=until).on_corrupt("skip_row")).batch(8, pad=True)
+    loader = pipe.load(threads=1)
+    batches = list(loader)
+    rows = [(a, b) for batch in batches for a, b in zip(batch["id"].tolist()[:batch.valid_rows], batch["id2"].tolist()[:batch.valid_rows])]
+    assert all(b == a + 1000 for a, b in rows)
+    assert not {3, 70}.intersection(a for a, _ in rows)
+    assert set(range(90)) - {3, 70} == {a for a, _ in rows} or stages in ("filter", "function")
+    assert loader.stats().skipped_records == 2
+    for at in range(len(batches)):
+        other = pipe.load(threads=4)
+        other.load_state_dict(loader.state_dict(after=batches[at]))
+        assert ids(other) == ids(batches[at + 1:])
+
+
+@pytest.mark.parametrize("stages, words", [
+    (lambda p: p.chunk(2, keys=["x"]), "put the windows, orders and combinations of the branches behind `zip`"),
+    (lambda p: fb.concat([p, p]), "put the windows, orders and combinations of the branches behind `zip`"),
+    (lambda p: p.map(lambda row: row, per="row"), "put `map` behind the `zip`"),
+])
+@pytest.mark.parametrize("policy", ["skip_row", "skip_record", "skip_file"])
+def test_branches_of_a_zip_whose_rows_are_made_do_not_skip(files: "tuple[str, str]", stages: Any, words: str, policy: str) -> None:
+    spoil(files[0], 3)
+    with pytest.raises(fb.ConfigError, match="beside rows that they do not belong to") as caught:
+        beside(files, stages, "first").on_corrupt(policy).batch(8, pad=True).load()
+    assert words in str(caught.value)
+    with pytest.raises(fb.DataError, match="record 3"):
+        list(beside(files, stages, "first").batch(8, pad=True).load())
+
+
+def test_what_is_skipped_before_a_function_is_counted(files: "tuple[str, str]") -> None:
+    spoil(files[0], 3)
+    loader = read(files[0]).on_corrupt("skip_record").map(lambda row: row, per="row").filter("id >= 0").batch(8).load()
+    assert len(flat(loader)) == 89
+    assert loader.stats().skipped_records == 1
+    assert "record 3" in loader.stats().skipped[0]
+
+
+def test_windows_of_segments_have_no_padding() -> None:
+    x = fb.arrays({"x": fb.Ragged(np.arange(1, 11), np.array([0, 7, 10]))})
+    cut = [row.tolist() for batch in x.unroll(4, keys=["x"]).chunk(3, keys=["x"]).batch(8).load() for row in batch["x"]]
+    assert cut == [[1, 2, 3], [4], [5, 6, 7], [8, 9, 10]]
+    padded = next(x.unroll(4, keys=["x"], pad=True).chunk(3, keys=["x"]).batch(8, pad=True).load())
+    assert padded["x"].tolist() == [[1, 2, 3], [4, 0, 0], [5, 6, 7], [0, 0, 0], [8, 9, 10], [0, 0, 0]]
+    wide = x.unroll(4, keys=["x"]).context(["x"], window=3).batch(8).load()
+    assert next(wide)["x"].tolist() == [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 0, 0], [0, 8, 9, 10, 0, 0]]
+
+
+@pytest.mark.parametrize("wider", [lambda p: p.context(["x"], window=3), lambda p: p.stack(["x"], window=3),
+                                   lambda p: p.context(["x"], window=3).stack(["x"], window=2)])
+def test_windows_are_widened_in_the_branches_of_their_combination(files: "tuple[str, str]", wider: Any) -> None:
+    def rows(pipe: fb.Pipeline) -> "list[Any]":
+        return [batch["x"].tolist() for batch in pipe.filter("id % 3 != 0").batch(8, pad=True).load()]
+    first, second = (read(file).chunk(2, keys=["x"]) for file in files)
+    assert rows(wider(fb.concat([first, second]))) == rows(fb.concat([wider(first), wider(second)]))
+    nested = wider(fb.concat([fb.concat([first]), second]))
+    assert rows(nested) == rows(fb.concat([wider(first), wider(second)]))
+    with pytest.raises(fb.ConfigError, match="/steps/0"):
+        wider(fb.concat([first.shuffle(5), second])).batch(8, pad=True).load()
+
+
 @pytest.mark.parametrize("until", ["first", "all", 37])
 @pytest.mark.parametrize("boundary", ["straddle", "hard"])
 def test_passes_that_go_on_restart_at_every_batch(files: "tuple[str, str]", until: Any, boundary: str) -> None:
@@ -237,6 +314,8 @@ def test_columns_are_those_of_the_first_rows_or_stated(files: "tuple[str, str]")
     loader = read(files[0]).map(growing, per="row").batch(8).load()
     with pytest.raises(ValueError, match="output"):
         list(loader)
+    with pytest.raises(fb.ConfigError, match=r"'y' with rows of float64 of shape \[2, 1\] and \[2, 2\]; say output= in map"):
+        read(files[0]).map(lambda row: {"y": np.zeros((2, 1 + row["id"]))}, per="row").batch(8).load()
     stated = read(files[0]).map(growing, per="row", output={"y": fb.fixed_len_sequence("float32", [4], as_="ragged")}).batch(90)
     assert [len(row) for batch in stated.load() for row in batch["y"]] == [2] * 50 + [3] * 40
 

@@ -58,6 +58,13 @@ bool can_be_read_again(const Program& program, bool exact) {
   return rows == nullptr || rows->resident() || (rows->repeats && (rows->exact || !exact));
 }
 
+/// Whether a corrupt record is missing among the rows that a plan makes.
+bool skips_records(const Program& program) {
+  if (program.made) return skips_records(*program.made);
+  if (!program.branches.empty()) return std::ranges::any_of(program.branches, skips_records);
+  return program.source.format && program.on_corrupt.policy != engine::Corrupt::fail;
+}
+
 /// Whether each pass begins all branches anew.
 bool passes_are_alike(const Program& program) {
   if (program.branches.empty() || !program.combining.make) return true;
@@ -169,9 +176,10 @@ Program PlanBuilder::program_of_rows() {
   Program out = assemble();
   out.hard_epochs = out.makes_rows = true;
   out.shard = {};
-  if (out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::skip_record;
-  for (Program& each : out.branches) {
-    if (each.on_corrupt.policy == engine::Corrupt::skip_row) each.on_corrupt.policy = engine::Corrupt::skip_record;
+  const bool side_by_side = !out.branches.empty() && !out.combining.make;  // a bad row leaves all branches
+  if (!side_by_side && out.on_corrupt.policy == engine::Corrupt::skip_row) {
+    out.on_corrupt.policy = engine::Corrupt::skip_record;
+    for (Program& each : out.branches) each.on_corrupt.policy = engine::Corrupt::skip_record;
   }
   take_late_steps(out);
   set_identity(out);
@@ -253,9 +261,18 @@ std::vector<const Stages*> PlanBuilder::all_stages() const {
 
 void PlanBuilder::check_sides() {
   std::vector<SideBranch> sides;
-  for (const auto& branch : branches_)
-    sides.push_back(
-        {branch->written_, branch->all_stages(), branch->document_, branch->root().source_.format != nullptr});
+  for (const auto& branch : branches_) {
+    Faults none;
+    const bool skips =
+        branch->made_
+            ? skips_records(*branch->made_->program)
+            : branch->source_.format && engine::skips_early(read_on_corrupt(branch->document_.on_corrupt.json, none));
+    sides.push_back({.json = branch->written_,
+                     .stages = branch->all_stages(),
+                     .document = branch->document_,
+                     .skips = skips,
+                     .made = branch->made_ != nullptr});
+  }
   check_side_by_side(sides, combining_.end.when == PassEnd::When::first, planning_.registry, faults_);
 }
 

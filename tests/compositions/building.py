@@ -12,6 +12,7 @@ from model import Model
 from stages import STAGES
 
 BATCH = 4
+_OF_ONE_SIDE = {name for name, stage in STAGES.items() if stage.kind == "window"} | {"cut_step", "packed"}   # they change x, and not x2
 
 
 def build(cell: Cell, folder: pathlib.Path) -> "tuple[fb.Pipeline, Model]":
@@ -58,8 +59,12 @@ def _combination(cell: Cell, first: Set, second: Set) -> "tuple[fb.Pipeline, Mod
         return (_renamed(cell, pipe, number) if number else pipe), model
 
     side = cell.combo == "zip"
+    if side and cell.inner is None:
+        beside = second if cell.until == "first" else Set(first.folder, "d", first.draws)
+        pipe, model = _combined(cell, "zip", [branch(first), branch(beside, 2)])
+        return pipe, model.subset() if _OF_ONE_SIDE.intersection(cell.after) else model
     if cell.inner is None:
-        return _combined(cell, str(cell.combo), [branch(first), branch(second, 2 if side else 0)])
+        return _combined(cell, str(cell.combo), [branch(first), branch(second)])
     inner = _combined(cell, cell.inner, [branch(first), branch(second, 5 if cell.inner == "zip" else 0)])
     other = branch(second, 7 if side else 0)
     if cell.inner == "zip" and not side:   # the same tensors in both branches
@@ -78,7 +83,7 @@ def _renamed(cell: Cell, pipe: Any, number: int) -> Any:
 def _combined(cell: Cell, how: str, branches: "list[tuple[fb.Pipeline, Model]]") -> "tuple[fb.Pipeline, Model]":
     pipes, (first, *others) = [pipe for pipe, _ in branches], [model for _, model in branches]
     if how == "zip":
-        return fb.zip(pipes, until="first"), first.beside(others)
+        return fb.zip(pipes, until="first" if cell.inner else cell.until), first.beside(others)
     first.add(others)
     until: Any = cell.until or "all"
     repeat = cell.repeat or False

@@ -88,6 +88,7 @@ def _combinations() -> Iterator[Cell]:
                 yield _combined("combine", f"{combo}[{name}] > {batcher}", combo, [name], written(batcher))
         for source in SOURCES:
             yield Cell("combine", f"{combo} of {source}", source, combo=combo)
+    yield Cell("combine", "zip of unlike lengths", combo="zip", until="first")
     for before in IN_BRANCHES:
         for name in STAGES:
             yield _combined("through", f"mix[{before}] > {name}", "mix", [before], written(name))

@@ -13,7 +13,7 @@ import numpy as np
 import forebay as fb
 from building import build
 from cells import Cell
-from data import NO_REPLAY
+from data import NO_REPLAY, SIDE
 from model import Model
 
 #: What a plan or a start refuses with.
@@ -95,7 +95,7 @@ def check(cell: Cell, folder: pathlib.Path, spoiled: bool = False) -> Outcome:
     if cell.elastic:
         return _check_elastic(cell, loader, batches)
     ids, frames = ([value for batch in batches for value in content(batch, stem)][spoiled:] for stem in ("id", "x"))
-    fault = model.fault(ids, frames)
+    fault = model.fault(ids, frames) or (_parted(batches) if model.sides > 1 else "")
     if fault or not (rows or "take_while" in cell.stages):   # the first row may be the one that ends it
         return wrong(fault or "no batch at all")
     try:
@@ -112,6 +112,15 @@ def check(cell: Cell, folder: pathlib.Path, spoiled: bool = False) -> Outcome:
     except fb.Error as error:
         return wrong(f"{type(error).__name__}: {error}")
     return Outcome("works", "", counted, True)
+
+
+def _parted(batches: "list[Any]") -> str:
+    """What is wrong with the rows of two branches that lie side by side; empty: they belong together."""
+    for number, batch in enumerate(batches):
+        of_a, of_d = ([value for value in content({name: batch[name]}, "id") if value] for name in ("id", "id2"))
+        if [value + SIDE for value in of_a] != of_d:
+            return f"batch {number}: rows of two branches are {of_a} and {of_d}"
+    return ""
 
 
 def _counted(loader: Any) -> bool:

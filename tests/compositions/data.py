@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two data sets of a few rows, as every kind of source.
+"""Data sets of a few rows, as every kind of source.
 
-A row has `id`, and `x` with one to six frames; a source of single values has `id` alone. Set c is a with one corrupt record.
+A row has `id`, and `x` with one to six frames; a source of single values has `id` alone. Set c is a with one corrupt record. Row n of
+set d belongs to row n of a: it has as many frames, and an id that is larger by SIDE.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def _rows(first: int, count: int) -> "list[tuple[int, list[int]]]":
     return [(first + i, [(first + i) * 100 + j + 1 for j in range(1 + (i * 7) % 6)]) for i in range(count)]
 
 
-ROWS = {"a": _rows(1, 24), "b": _rows(1000, 20)}
+SIDE = 3000
+ROWS = {"a": _rows(1, 24), "b": _rows(1000, 20), "d": _rows(1 + SIDE, 24)}
 ROWS["c"] = [row for row in ROWS["a"] if row[0] != CORRUPT]
 
 #: Sources without a tensor that has frames.
@@ -45,7 +47,7 @@ def _image(i: int) -> "list[float]":
 
 def write(folder: pathlib.Path) -> None:
     """Writes each set, three files of each format."""
-    for name in ("a", "b"):
+    for name in ("a", "b", "d"):
         (folder / f"whole-{name}").mkdir(parents=True)
         for i, _ in ROWS[name]:
             (folder / f"whole-{name}/{i:05}.bin").write_bytes(np.array([i], "<i8").tobytes())

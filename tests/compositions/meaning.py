@@ -12,6 +12,7 @@ _NEED_FILES = {"interleave", "continuous", "discrete"}
 _BY_INDEX = {"global", "sorted", "sequence_order", "reorder", "random_sample"}
 _MOVING = {"shuffle", "global", "sorted", "laplace", "sequence_order", "reorder", "interleave", "filter", "filter_length", "skip", "take",
            "take_while", "repeat", "random_sample", "sample_buffer", "cut_step"}
+_BY_VALUES = {"sorted", "laplace", "sequence_order"}
 _CUTS = {"chunk", "chunk_function", "continuous", "discrete", "unroll"}
 
 
@@ -55,10 +56,14 @@ def _of_orders(cell: Cell) -> Optional[str]:
         return "a global shuffle gives any order, so the order before it has no effect"
     if stages.count("interleave") > 1:
         return "files are taken in turn once"
+    if "interleave" in stages and stages.index("interleave") and {"take", "skip"}.intersection(stages[:stages.index("interleave")]):
+        return "before interleave there are files, and take and skip count rows (take_files and skip_files count files)"
     if "interleave" in stages and {"laplace", "sorted"}.intersection(stages[:stages.index("interleave")]):
         return "before interleave there are files, which have no lengths to be sorted by"
     if cell.combo == "zip" and {"frames", "buckets", "token_budget"}.intersection(cell.branch):
         return "batches that lie side by side have equally many rows"
+    if cell.combo == "zip" and _BY_VALUES.intersection(cell.branch):
+        return "an order by values moves each branch by its own, so rows that belong together would part"
     if cell.shard in ("file", "element") and "batch" in stages and not cell.combo:
         return "with the last rows kept, processes would have unlike numbers of batches"
     if "interleave" in stages and _BY_INDEX.intersection(stages) and not cell.combo:

@@ -18,6 +18,7 @@ class Model:
     windows   how often each frame comes where rows were joined; None: not known
     padded    rows have frames of padding, so that lengths are another thing
     has_ids   each row has an id of its own
+    sides     ids of a row: it is made of rows of so many branches
     """
 
     def __init__(self, rows: "list[tuple[int, list[int]]]") -> None:
@@ -26,7 +27,7 @@ class Model:
         self.ids = {i for i, _ in rows}
         self.frames = {frame for _, x in rows for frame in x}
         self.windows: "Optional[collections.Counter[int]]" = None
-        self.padded, self.has_ids = False, True
+        self.padded, self.has_ids, self.sides = False, True, 1
 
     def subset(self, count: Optional[int] = None) -> "Model":
         """Any of the rows."""
@@ -42,10 +43,10 @@ class Model:
         return self
 
     def limited(self, count: int) -> "Model":
-        return self.subset(None if self.count is None else min(count, self.count))
+        return self.subset(None if self.count is None else min(count * self.sides, self.count))
 
     def without(self, count: int) -> "Model":
-        return self.subset(None if self.count is None else max(0, self.count - count))
+        return self.subset(None if self.count is None else max(0, self.count - count * self.sides))
 
     def twice(self) -> "Model":
         self.rows = None if self.rows is None else self.rows * 2
@@ -83,8 +84,11 @@ class Model:
         return self
 
     def beside(self, others: "Iterable[Model]") -> "Model":
-        """Rows of all of them side by side, as many as the shortest has."""
+        """Rows of all of them side by side, as many as the shortest has. Of equally many rows each belongs to those of its number."""
         all_of = [self, *others]
+        if all(model.rows is not None and len(model.rows) == self.count for model in all_of):
+            self.sides = len(all_of)
+            return self.add(all_of[1:])
         counts = [model.count for model in all_of if model.count is not None]
         for other in all_of[1:]:
             self.ids |= other.ids

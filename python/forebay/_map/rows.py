@@ -20,6 +20,7 @@ from forebay._structure import each_of, filled, flat, tree_of
 from forebay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from forebay._core import Stats
     from forebay._map.step import MapStep
     from forebay.loader import Loader
     from forebay.pipeline import P, PipelineBase
@@ -63,6 +64,46 @@ class MadeRows:
             elif isinstance(rows, (Rows, EpochRows)) or type(rows).__name__ == "Feed":
                 exact, ends = exact and isinstance(rows, EpochRows), False
         return exact, ends
+
+
+    def reads_files(self) -> bool:
+        """Whether records may be corrupt below the functions."""
+        return _reads_files(self._pipe._document["source"], self._pipe._bindings)
+
+
+def _branches(source: Mapping[str, Any]) -> "list[Mapping[str, Any]]":
+    """Those of a source that combines some."""
+    (options,) = source.values()
+    branches = options.get("branches") if isinstance(options, Mapping) else None
+    return branches if isinstance(branches, list) else []
+
+
+def _reads_files(source: Mapping[str, Any], bind: Mapping[str, Any]) -> bool:
+    branches = _branches(source)
+    if branches:
+        return any(_reads_files(branch["source"], bind) for branch in branches)
+    (options,) = source.values()
+    bound = bind.get(options["bind"]) if isinstance(options, Mapping) and "bind" in options else None
+    return bound.reads_files() if isinstance(bound, MadeRows) else bound is None
+
+
+def check_sides(document: Mapping[str, Any], bind: Mapping[str, Any], skips: bool = False, beside: bool = False) -> None:
+    """Raises ConfigError where records would be skipped in one branch of a `zip` whose rows a function makes: the rows after it would
+    stand beside rows that they do not belong to. skips: what is around says so; beside: a `zip` is around."""
+    source, policy = document.get("source"), document.get("on_corrupt")
+    if not isinstance(source, Mapping) or len(source) != 1:
+        return
+    name = policy.get("policy") if isinstance(policy, Mapping) else policy
+    skips = skips if name is None else name != "fail"
+    for branch in _branches(source):
+        if isinstance(branch, Mapping):
+            check_sides(branch, bind, skips, beside or "zip" in source)
+    (options,) = source.values()
+    rows = bind.get(str(options["bind"])) if isinstance(options, Mapping) and "bind" in options else None
+    if skips and beside and isinstance(rows, MadeRows) and rows.reads_files():
+        raise ConfigError(f"on_corrupt: a record that is skipped before {rows.name.partition(' #')[0]} makes its rows would leave the rows "
+                          "after it beside rows that they do not belong to; put `map` behind the `zip`, or use \"fail\"",
+                          code="config", detail="invalid_argument")
 
 
 def made(pipe: "P", stage: str, taken: "Container[str]" = ()) -> "P":
@@ -167,7 +208,7 @@ class MadePump(PassFeeder):
 
     def _give(self, epoch: int, first: int, feed: Any) -> None:
         for batch in self._results(epoch, first):
-            if first == 0:
+            if first == 0 and batch.valid_rows == batch.rows:
                 feed.put_rows(batch)
                 continue
             for row in range(first, batch.valid_rows):
@@ -188,6 +229,10 @@ class MadePump(PassFeeder):
             yield from of_epoch
             break
         self._next = epoch + 1
+
+    def counted(self, stats: "Stats") -> "Stats":
+        loader = self._loader
+        return stats if loader is None else stats.with_skips(loader._run.stats)
 
     def _close(self) -> None:
         loader, self._loader, self._epochs = self._loader, None, None
@@ -219,7 +264,9 @@ def _of_plan(loader: "Loader") -> Output:
 def _inner(document: Mapping[str, Any], around: Mapping[str, Any]) -> "dict[str, Any]":
     """The document of the rows, with what the document around them says."""
     policy = around.get("on_corrupt")
-    if policy == "skip_row":
+    if "zip" in document["source"]:   # a bad row leaves all branches
+        pass
+    elif policy == "skip_row":
         policy = "skip_record"
     elif isinstance(policy, Mapping) and policy.get("policy") == "skip_row":
         policy = {**policy, "policy": "skip_record"}
@@ -242,9 +289,9 @@ def stated_by(rows: Sequence[Any], known: Mapping[str, "tuple[Optional[int], ...
         differs = [any(shape[axis] != shapes[0][axis] for shape in shapes) or (len(before) == len(shapes[0]) and before[axis] is None)
                    for axis in range(len(shapes[0]))] if len({len(shape) for shape in shapes}) == 1 else [True, True]
         if len(kinds) > 1 or any(differs[1:]):
-            raise ConfigError(f"{function} returns {name!r} with rows of {', '.join(sorted(kinds))} of shape "
-                              f"{' and '.join(map(str, sorted(set(map(list, shapes)), key=len)[:2]))}; say output= in map, where rows may "
-                              "differ in their first size", code="config", detail="invalid_argument")
+            found = " and ".join(str(list(shape)) for shape in sorted(set(shapes), key=lambda shape: (len(shape), shape))[:2])
+            raise ConfigError(f"{function} returns {name!r} with rows of {', '.join(sorted(kinds))} of shape {found}; say output= in map, "
+                              "where rows may differ in their first size", code="config", detail="invalid_argument")
         steps = bool(differs) and differs[0]
         out[name] = Column(kinds.pop(), shapes[0][1:] if steps else shapes[0], "ragged" if steps else "equal")
     return out

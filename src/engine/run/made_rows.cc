@@ -41,13 +41,16 @@ std::vector<std::int64_t> splits_of(const Tensor& sizes, const Shape& shape, std
   return out;
 }
 
+/// The rows of a batch. Those that skip_row took out are empty ones behind them.
+std::int64_t rows_of(const Content& content) { return content->layout.rows - std::ssize(content->skipped); }
+
 /// Row `first` of the batch and those after it.
 std::shared_ptr<const RowBlock> block_of(const Content& content, std::int64_t first) {
   const auto kept = std::make_shared<BatchRowsOf>();
   kept->content = content;
   kept->splits.resize(content->values.size());
   auto out = std::make_shared<RowBlock>();
-  const std::int64_t rows = content->layout.rows;
+  const std::int64_t rows = rows_of(content);
   out->rows = rows - first;
   for (std::size_t i = 0; i < content->values.size(); ++i) {
     const Tensor& values = content->values[i].values;
@@ -99,10 +102,11 @@ class MadeReader final : public PartReader {
       }
       const Content& batch = *next;
       if (!batch || batch->layout.epoch > context_.epoch) return end(batch);
-      const std::int64_t drop = std::min(run_->drop, batch->layout.rows);
+      const std::int64_t rows = rows_of(batch);
+      const std::int64_t drop = std::min(run_->drop, rows);
       run_->drop -= drop;
-      if (drop == batch->layout.rows) continue;
-      given_ += batch->layout.rows - drop;
+      if (drop == rows) continue;
+      given_ += rows - drop;
       out = block_of(batch, drop);
       return Got::rows;
     }
@@ -120,7 +124,9 @@ class MadeReader final : public PartReader {
     Position start{.from = context_.epoch};
     std::shared_ptr<const Program> own = program;
     if (plan_->alike) {
-      const std::int64_t rows = program->batching.max_rows.value_or(1);
+      // Where rows may be taken out of batches, the batch of a row is found by making those before it.
+      const bool found = program->on_corrupt.policy != Corrupt::skip_row;
+      const std::int64_t rows = found ? program->batching.max_rows.value_or(1) : INT64_MAX;
       start.epoch = context_.epoch;
       start.next = row / rows;
       start.branches.assign(program->branches.size(), BranchCursor{.epoch = context_.epoch});

@@ -134,7 +134,10 @@ void Scheduler::add_branches(Stats& out) const {
 }
 
 RunShare::Counts Scheduler::read() const {
-  return {.bytes_read = open_files_.bytes_read(), .skipped = open_files_.skipped()};
+  RunShare::Counts out{.bytes_read = open_files_.bytes_read(), .skipped = open_files_.skipped()};
+  const Lock lock{mutex_};
+  out.skipped.add(row_skips_.counts(), {});
+  return out;
 }
 
 double Scheduler::complete_frac() const {

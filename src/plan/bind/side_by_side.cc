@@ -113,14 +113,16 @@ class SideBySide {
   }
 
   void check_policy(const SideBranch& branch) {
-    const Json& json = branch.document.on_corrupt.json;
-    Faults none;
-    if (!branch.has_files || told_ || !engine::skips_early(read_on_corrupt(json, none))) return;
+    if (!branch.skips || told_) return;
     told_ = true;
+    const std::string_view way_out =
+        branch.made ? "put the windows, orders and combinations of the branches behind `zip`, or use \"fail\""
+                    : "use \"skip_row\" for the whole document, which leaves a row out of all branches";
     complain(
-        json,
-        "records that are skipped in one branch would leave the rows after them beside rows that they do not belong "
-        "to; use \"skip_row\" for the whole document, which leaves a row out of all branches",
+        branch.document.on_corrupt.json,
+        fmt::format("records that are skipped in one branch would leave the rows after them beside rows that they do "
+                    "not belong to; {}",
+                    way_out),
         faults_);
   }
 

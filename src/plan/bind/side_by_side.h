@@ -14,7 +14,8 @@ struct SideBranch {
   const Json& json;
   std::vector<const Stages*> stages;  ///< Of each stretch in which it is planned.
   const PipelineDocument& document;
-  bool has_files = false;
+  bool skips = false;  ///< A corrupt record would be no row, instead of a bad one.
+  bool made = false;   ///< A run of its own makes the rows.
 };
 
 /// Checks that rows which belong together stay together: all branches move their rows alike, by orders that depend on
