@@ -211,9 +211,16 @@ class Draw:
         """Branches with the same rows, so that each row shows whether what lies side by side belongs together."""
         left, right = self.rng.sample([name for name in COLUMNS if name != "whole_file"], 2)
         first, second = self.source(left, "a"), self.source(right, "a")
-        if self.chance(.15) and left == "example":
-            first = f'{first[:first.index("(")]}("c").on_corrupt("{self.one("fail", "skip_row", "skip_record")}")'
+        policy = ""
+        if self.chance(.3):
+            first, left = f'{self.source("example", "a").partition("(")[0]}("c")', "example"
+            policy = f'.on_corrupt("{self.one("fail", "skip_row", "skip_row", "skip_record")}")'
+            if self.chance(.3):
+                first, policy = first + policy, ""
         stages = self.one(self.opening, self.order) if self.chance(.7) else ""
+        if "x" in COLUMNS[left] and "x" in COLUMNS[right] and self.chance(.15):
+            stages += self.one('.chunk(2, keys=["x"])', '.chunk_function("halves", keys=["x"])', '.unroll(2, keys=["x"])', '.unbatch(["x"])')
+        stages += self.function() if self.chance(.1) else ""
         others = stages if self.chance(.85) else self.one(self.opening, self.order)
         dropped = any(word in stages + others for word in ("filter", "take", "skip", "repeat", "sample"))
         second_id = "id3" if stages != others and dropped else "id2"     # row i of one branch lies beside row i of another, whichever that is
@@ -221,9 +228,9 @@ class Draw:
         names += "".join(f'.rename("{name}", "{name}2")' for c, name in NAMES.items() if c in COLUMNS[right])
         if "record_key" in second:
             second = second.replace(', record_key="key"', "")
-        self.columns, self.lengths = COLUMNS[left], "x" in COLUMNS[left]
+        self.columns, self.lengths = COLUMNS[left], "x" in COLUMNS[left] and "unbatch" not in stages
         self.lose("")
-        return f"fb.zip([{first}{stages}, {second}{others}{names}])"
+        return f"fb.zip([{first}{stages}, {second}{others}{names}]){policy}"
 
     # ---- batches
     def batcher(self) -> str:
@@ -260,9 +267,11 @@ class Draw:
         if self.chance(.85):
             return ""
         self.lose("", paired=True, shards=True)
-        return self.one('.map(data.draws, per="row")', '.map(data.draws, per="row", workers=2, inside="processes")',
-                        ".map(data.per_batch)", '.map(data.per_row, per="row")', '.map(data.per_batch, workers=2, inside="threads")',
-                        '.map(data.per_batch, workers=2, inside="processes")', '.map(data.deadly, workers=2, inside="processes")')
+        if self.chance(.15):   # every run starts them anew, which takes more time than all else
+            return self.one('.map(data.draws, per="row", workers=2, inside="processes")', '.map(data.per_batch, workers=2, inside="processes")',
+                            '.map(data.deadly, workers=2, inside="processes")')
+        return self.one('.map(data.draws, per="row")', ".map(data.per_batch)", '.map(data.per_row, per="row")',
+                        '.map(data.per_batch, workers=2, inside="threads")')
 
     def case(self) -> Case:
         code = self.combination() + self.rows(2, opens=False) if self.chance(.25) else self.source() + self.rows(2)

@@ -35,7 +35,7 @@ def work(first: int, count: int, clean: pathlib.Path) -> None:
     for seed in range(first, first + count):
         print("begin", seed, case(seed).code, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            claims.shutil.copytree(clean, folder, dirs_exist_ok=True)
+            claims.copied(clean, folder)
             os.chdir(folder)
             try:
                 claims.check(seed, clean)
