@@ -75,7 +75,7 @@ TEST(Unroll, SegmentsAreWidenedToOneSize) {
   const Windowing segments = bound(windows::unroll(), R"({"num_unroll": 2})", {"x"});
   const Windowing wide = bound(windows::context(), R"({"window": 4})", {"x"}, &segments);
   EXPECT_EQ(wide.out[wide.made[0]].shape, (Shape{5}));
-  EXPECT_THAT(texts_of(cut_all(wide, {{5}})), ElementsAre("0:0+4<1", "0:1+4", "0:3+2>3"));
+  EXPECT_THAT(texts_of(cut_all(wide, {{5}})), ElementsAre("0:0+4<1", "0:1+4>1", "0:3+2>3"));
 }
 
 TEST(Unroll, RefusesSegmentsWithoutFrames) {
