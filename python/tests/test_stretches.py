@@ -164,6 +164,13 @@ def test_windows_of_segments_have_no_padding() -> None:
     assert next(wide)["x"].tolist() == [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 0, 0], [0, 8, 9, 10, 0, 0]]
 
 
+def test_a_tensor_may_have_the_name_of_a_stage() -> None:
+    rows = fb.arrays({"unroll": fb.Ragged(np.arange(1, 6), np.array([0, 3, 5]))})
+    other = fb.arrays({"unroll": fb.Ragged(np.arange(11, 15), np.array([0, 4]))}, name="other")
+    pipe = fb.concat([rows, other.unroll(3, keys=["unroll"])]).chunk(2, keys=["unroll"]).batch(9)
+    assert [row.tolist() for batch in pipe.load() for row in batch["unroll"]] == [[1, 2], [3], [4, 5], [11, 12], [13], [14]]
+
+
 @pytest.mark.parametrize("wider", [lambda p: p.context(["x"], window=3), lambda p: p.stack(["x"], window=3),
                                    lambda p: p.context(["x"], window=3).stack(["x"], window=2)])
 def test_windows_are_widened_in_the_branches_of_their_combination(files: "tuple[str, str]", wider: Any) -> None:

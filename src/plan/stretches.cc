@@ -115,7 +115,7 @@ class Stretches {
     for (const auto& [key, value] : written_.members()) {
       if (key == "steps" || (before && (key == "source" || key == "decode"))) continue;
       out->members().emplace_back(key, value);
-      if (key == "source" && cuts_from(0)) unpad(out->members().back().second);
+      if (key == "source" && cuts_from(0)) unpad_inside(out->members().back().second);
     }
     std::vector<Json> steps{steps_.begin() + static_cast<std::ptrdiff_t>(from),
                             steps_.begin() + static_cast<std::ptrdiff_t>(to)};
@@ -139,15 +139,22 @@ class Stretches {
     return std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(from), steps_.end(), cuts);
   }
 
-  /// Windows that later ones are cut of get no padding, in this stage and those inside of it, unless it is asked for.
-  void unpad(Json& json) const {
-    if (json.is(Json::Kind::array)) std::ranges::for_each(json.items(), [this](Json& item) { unpad(item); });
+  /// Windows that later ones are cut of get no padding, unless it is asked for.
+  void unpad(Json& step) const {
+    if (!is_window(step, &WindowType::pads)) return;
+    Json& options = step.members().front().second;
+    if (options.is(Json::Kind::object) && options.find("pad") == nullptr) options.set("pad", false);
+  }
+  /// The same in the branches of a source.
+  void unpad_inside(Json& json) const {
+    if (json.is(Json::Kind::array)) std::ranges::for_each(json.items(), [this](Json& item) { unpad_inside(item); });
     if (!json.is(Json::Kind::object)) return;
-    if (is_window(json, &WindowType::pads)) {
-      Json& options = json.members().front().second;
-      if (options.is(Json::Kind::object) && options.find("pad") == nullptr) options.set("pad", false);
-    } else {
-      for (auto& [key, value] : json.members()) unpad(value);
+    for (auto& [key, value] : json.members()) {
+      if (key == "steps") {
+        std::ranges::for_each(value.items(), [this](Json& step) { unpad(step); });
+      } else {
+        unpad_inside(value);
+      }
     }
   }
 
@@ -235,13 +242,14 @@ class Stretches {
       return true;  // the branches have what it widens
     return std::any_of(steps_.begin(), std::ranges::find_if(steps_, cuts), widens);
   }
-  /// Whether a stage inside of this source is of that kind.
+  /// Whether a step of a branch inside of this source is of that kind.
   template <class Is>
   static bool has_inside(const Json& json, const Is& is) {
     const auto inside = [&](const Json& item) { return has_inside(item, is); };
     if (json.is(Json::Kind::array)) return std::ranges::any_of(json.items(), inside);
-    if (!json.is(Json::Kind::object)) return false;
-    return is(json) || std::ranges::any_of(json.members(), inside, &Json::Member::second);
+    return json.is(Json::Kind::object) && std::ranges::any_of(json.members(), [&](const Json::Member& member) {
+             return member.first == "steps" ? std::ranges::any_of(member.second.items(), is) : inside(member.second);
+           });
   }
 
   std::optional<Ordering> order_of(const Json& step) const {
