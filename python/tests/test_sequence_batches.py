@@ -236,6 +236,19 @@ def test_a_restart_at_every_batch_is_exact(name, boundary):
             next(iter(loader), None)
 
 
+@pytest.mark.parametrize("seed", [3, 8, 11])
+def test_draws_of_rows_that_begin_in_an_earlier_pass_are_those_of_the_unbroken_run(seed):
+    lengths = [1 + i * 7 % 6 for i in range(24)]
+    x = fb.Ragged(np.arange(sum(lengths)), np.cumsum([0, *lengths]))
+    pipe = fb.arrays({"x": x}).repeat(6).shuffle(14).packed(16, 8, keys=["x"]).epochs(3).seed(seed)
+    pipe = pipe.map(lambda batch, rng: {"noise": rng.random(1)})
+    whole = [batch["noise"][0] for batch in pipe.load()]
+    saver = pipe.load()
+    for at in range(len(whole)):
+        assert [batch["noise"][0] for batch in resumed(pipe, saver.state_dict(), threads=2)] == whole[at:]
+        next(saver)
+
+
 @pytest.mark.parametrize("name", RESTARTED)
 def test_shards_by_row_and_by_batch_make_up_the_stream(name):
     pipe = RESTARTED[name](sequences()).epochs(2).seed(5)

@@ -35,10 +35,11 @@ struct Segment {
 };
 
 struct PackedRow {
-  std::vector<Segment> segments;  // without those of passes before the restart: their batch was delivered then
-  std::int64_t end = 0;           // of the last segment
-  std::int64_t sequence = -1;     // of the first segment
-  std::int64_t pass = 0;          // of the first segment
+  std::vector<Segment> segments;
+  bool earlier = false;        // begun in a pass before the restart: its batch was delivered then
+  std::int64_t end = 0;        // of the last segment
+  std::int64_t sequence = -1;  // of the first segment
+  std::int64_t pass = 0;       // of the first segment
 };
 
 /// Packs sequences into the rows of one batch after the other. The engine owns the batcher; one thread at a time calls
@@ -79,7 +80,7 @@ class PackedBatcher final : public Batcher {
     for (const std::int64_t end : carried) right = right && end > 0 && end <= options_.length;
     if (!right)
       return Error{Code::state, Detail::data_loss, "corrupt state: section 'batcher' does not fit these packed rows"};
-    for (const std::int64_t end : carried) open_.push_back({.segments = {}, .end = end});
+    for (const std::int64_t end : carried) open_.push_back({.segments = {}, .earlier = true, .end = end});
     return {};
   }
 
@@ -148,8 +149,12 @@ class PackedBatcher final : public Batcher {
   void give(BatchRows& out) {
     for (const PackedRow& row : open_) {
       out.begin_row();
-      out.of_pass(row.pass);
-      for (const Segment& part : row.segments) out.span(part.element, part.start, part.length, part.at);
+      if (!row.earlier) out.of_pass(row.pass);
+      for (const Segment& part : row.segments) {
+        // The first element of a row says which row it is, and of this one it is not known.
+        if (row.earlier) reader_.drop({&part.element, 1});
+        if (!row.earlier) out.span(part.element, part.start, part.length, part.at);
+      }
       if (options_.seq_idx || options_.epoch_end) out.number(row.sequence);
     }
     open_.clear();
