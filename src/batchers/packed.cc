@@ -146,14 +146,19 @@ class PackedBatcher final : public Batcher {
     return {};
   }
 
+  /// Releases the elements of a row.
+  void drop(const PackedRow& row) {
+    for (const Segment& part : row.segments) reader_.drop({&part.element, 1});
+  }
+
   void give(BatchRows& out) {
     for (const PackedRow& row : open_) {
       out.begin_row();
-      if (!row.earlier) out.of_pass(row.pass);
-      for (const Segment& part : row.segments) {
-        // The first element of a row says which row it is, and of this one it is not known.
-        if (row.earlier) reader_.drop({&part.element, 1});
-        if (!row.earlier) out.span(part.element, part.start, part.length, part.at);
+      if (row.earlier) {  // the first element of a row says which row it is, and of this one it is not known
+        drop(row);
+      } else {
+        out.of_pass(row.pass);
+        for (const Segment& part : row.segments) out.span(part.element, part.start, part.length, part.at);
       }
       if (options_.seq_idx || options_.epoch_end) out.number(row.sequence);
     }
@@ -166,9 +171,7 @@ class PackedBatcher final : public Batcher {
     if (open_.empty()) return stream_.end(out);
     const bool full = std::ssize(open_) == options_.rows;
     if (!full && options_.remainder == PackRest::drop) {
-      for (const PackedRow& row : open_) {
-        for (const Segment& part : row.segments) reader_.drop({&part.element, 1});
-      }
+      for (const PackedRow& row : open_) drop(row);
       open_.clear();
       held_ = 0;
       return stream_.end(out);

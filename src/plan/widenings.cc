@@ -56,13 +56,15 @@ std::string_view stage_name(const Json& stage) {
 const Json& with_widenings_moved(const Json& written, const Registry& registry, std::deque<Json>& kept) {
   const Json* out = &written;
   while (true) {
-    Json moved = *out;
-    std::vector<Json>* const steps = items_of(member(moved, "steps"));
-    if (steps == nullptr) return *out;
-    const Json step = steps->front();
+    const Json* const steps = out->find("steps");
+    if (steps == nullptr || steps->items().empty()) return *out;
+    const Json& step = steps->items().front();
     const WindowType* const type = find_type(registry.windows(), stage_name(step));
-    if (type == nullptr || !type->widens || !put_behind_branches(moved, step, registry)) return *out;
-    steps->erase(steps->begin());
+    if (type == nullptr || !type->widens) return *out;
+    Json moved = *out;
+    if (!put_behind_branches(moved, step, registry)) return *out;
+    std::vector<Json>& left = member(moved, "steps")->items();
+    left.erase(left.begin());
     out = &kept.emplace_back(std::move(moved));
   }
 }

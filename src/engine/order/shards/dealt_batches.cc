@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -56,7 +55,7 @@ class DealtStream final : public Handles {
   bool ended_ = false, asked_ = false;
 };
 
-/// What belongs to one shard.
+/// The batcher of one shard, its stream, and its batches that are cut and not given yet.
 struct ShardBatches {
   std::unique_ptr<Batcher> batcher;
   DealtStream stream;
