@@ -71,7 +71,6 @@ constexpr std::string_view batcher_stage = "batcher";
 constexpr std::string_view ended_name = "ended";
 constexpr std::string_view batches_stage = "batches";
 constexpr std::string_view delivered_name = "delivered";
-constexpr std::size_t max_carried = 4096;
 constexpr std::string_view skips_stage = "skips";
 
 Result<Position> read_order(const Section& section) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace forebay::engine {
 
 struct Program;
 struct SavedStates;
+
+inline constexpr std::size_t max_carried = 4096;  ///< Integers of Batcher::carried at most.
 
 /// What `on_corrupt` counted of the present pass, with skip_row.
 struct PassSkips {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/program/position.h"
+
 namespace forebay::engine {
 
 namespace {
-
-constexpr std::int64_t max_carried = 4096;  // of Batcher::carried
 
 /// The rows of one batch, and where they lie.
 struct Rows {
@@ -277,7 +277,9 @@ bool can_be_dealt(const Batching& batching) {
   return batching.carries > 0 && batching.lanes == 0 && !batching.asks && !batching.numbers && !batching.counts;
 }
 
-std::int64_t max_shards(const Batching& batching) { return (max_carried - 1) / (2 + batching.carries); }
+std::int64_t max_shards(const Batching& batching) {
+  return (static_cast<std::int64_t>(max_carried) - 1) / (2 + batching.carries);
+}
 
 std::unique_ptr<Batcher> dealt_batches(const Batching& batching, const BatcherContext& context, std::int64_t index,
                                        std::int64_t count) {
