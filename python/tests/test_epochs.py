@@ -144,8 +144,11 @@ class Alarm:
         self.before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         return self
 
-    def __exit__(self, *_):
+    def stop(self):
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def __exit__(self, *_):
+        self.stop()
         signal.signal(signal.SIGALRM, self.before)
 
 
@@ -176,8 +179,9 @@ def interrupted_run(pipe, mapped, restarts, seed):
                         # No Python code runs between the loop's getting the batch and the end of this statement.
                         seen += batch["number"] if mapped else [batch.number]
                 ended = True
+                alarm.stop()  # in here, so that an alarm that came just before is caught
             except KeyboardInterrupt:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                alarm.stop()
                 interrupts += 1
                 if restarts and interrupts % 3 == 0:
                     state = json.loads(json.dumps(loader.state_dict()))

@@ -7,6 +7,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 from typing import Any
 
 import map_functions
@@ -133,16 +134,61 @@ def test_a_function_of_a_batch_draws_by_its_first_row() -> None:
     assert runs[0] == runs[1] and len({batch[0][0] for batch in runs[0]}) == 12
 
 
+def lines_told(folder: pathlib.Path) -> str:
+    """By `program.py` of the folder, on standard error."""
+    return subprocess.run([sys.executable, folder / "program.py"], capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}).stderr
+
+
 def test_draws_on_threads_from_what_threads_share_are_told_once(tmp_path: pathlib.Path) -> None:
     (tmp_path / "program.py").write_text("import forebay as fb, numpy as np, map_functions\n"
                                          "for name in ('library_draws', 'one_draw'):\n"
                                          "    pipe = fb.arrays({'id': np.arange(90)}).batch(3)\n"
                                          "    list(pipe.map(getattr(map_functions, name), per='row', workers=2).load())\n")
-    found = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=True,
-                           env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])})
-    assert found.stderr == ("forebay: map: numpy.random and random gave random numbers in every call of library_draws; threads "
-                            "share that generator, so two runs of one seed differ. Draw from `rng`, or say inside=\"processes\", "
-                            "where it is seeded\n")
+    told = lines_told(tmp_path)
+    assert told == ("forebay: map: numpy.random and random gave random numbers in every call of library_draws; threads "
+                    "share that generator, so two runs of one seed differ. Draw from `rng`, or say workers=1, "
+                    "inside=\"processes\", where it is seeded\n")
+
+
+def test_functions_on_threads_beside_the_loop_leave_the_generators_of_the_program_alone() -> None:
+    def slow(row: Any) -> dict[str, Any]:
+        time.sleep(0.0002)
+        return {"id": row["id"]}
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        made = source().map(slow, per="row").shuffle(buffer=4).batch(3).epochs(2).seed(3)
+        runs = [[batch["draws"].tolist() for batch in made.map(map_functions.library_draws, per="row").load()] for _ in range(10)]
+        assert all(run == runs[0] for run in runs)
+        random.seed(1)
+        expected = [random.random() for _ in range(500)]
+        random.seed(1)
+        with made.load() as loader:
+            found = []
+            for _ in loader:
+                found += [random.random() for _ in range(20)]
+        assert found == expected[:len(found)] and len(found) == 320
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_plan_leaves_the_generators_of_the_program_alone() -> None:
+    random.seed(1), np.random.seed(1)
+    expected = random.random(), np.random.rand()
+    random.seed(1), np.random.seed(1)
+    source().map(map_functions.library_draws, per="row").shuffle(buffer=4).batch(3).plan()
+    assert (random.random(), np.random.rand()) == expected
+
+
+def test_draws_of_a_function_on_a_thread_beside_the_loop_are_told_once(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "program.py").write_text("import forebay as fb, numpy as np, map_functions\n"
+                                         "pipe = fb.arrays({'id': np.arange(900)}).map(map_functions.library_draws, per='row')\n"
+                                         "pipe = pipe.shuffle(buffer=4).batch(3)\n"
+                                         "list(pipe.map(map_functions.library_draws, per='row').load())\n")
+    told = lines_told(tmp_path)
+    assert told.count("gave random numbers in every call of library_draws") == 1
 
 
 @pytest.mark.parametrize("workers, inside", KINDS)

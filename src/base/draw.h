@@ -39,11 +39,11 @@ struct Draw {
 /// 64 uniform bits.
 [[nodiscard]] constexpr std::uint64_t draw(const Draw& at) { return draw_at(draw_key(at), at.index); }
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using UInt128 = unsigned __int128;
 
 /// Maps 64 uniform bits to 0 … bound - 1 (Lemire's multiply-shift; its bias is below bound / 2^64).
 [[nodiscard]] constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t bound) {
-  return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);
+  return static_cast<std::uint64_t>((static_cast<UInt128>(bits) * bound) >> 64);
 }
 
 /// Maps 32 uniform bits to 0 … bound - 1; its bias is below bound / 2^32.

@@ -40,7 +40,7 @@ class Permutation {
 
   /// i / b and i % b. The quotient by the rounded reciprocal is right or one too small.
   [[nodiscard]] Pair split(std::uint64_t i) const {
-    const auto x = static_cast<std::uint64_t>((static_cast<Wide>(i) * reciprocal_) >> 64);
+    const auto x = static_cast<std::uint64_t>((static_cast<UInt128>(i) * reciprocal_) >> 64);
     const std::uint64_t y = i - x * b_;
     const bool small = y >= b_;
     return {static_cast<std::uint32_t>(x + (small ? 1 : 0)), static_cast<std::uint32_t>(y - (small ? b_ : 0))};

@@ -103,7 +103,7 @@ Result<void> count_as_returnn(const std::vector<ChunkKey>& keys, std::size_t lea
 
 /// At least 1, and frames * factor / 2^32 rounded down: in integers, so that every machine has the same chunks.
 std::int64_t shortened(std::int64_t frames, std::uint64_t factor) {
-  const Wide product = static_cast<Wide>(static_cast<std::uint64_t>(frames)) * factor;
+  const UInt128 product = static_cast<UInt128>(static_cast<std::uint64_t>(frames)) * factor;
   return std::max<std::int64_t>(static_cast<std::int64_t>(product >> 32), 1);
 }
 

@@ -153,7 +153,7 @@ TEST(Permutation, DistanceOfNeighboursIsUniform) {
       for (std::uint64_t key = 0; key < keys; ++key) {
         const Permutation permutation{n, key};
         const std::uint64_t distance = (permutation(0) + n - permutation(apart % n)) % n - 1;
-        ++times[static_cast<std::size_t>(static_cast<Wide>(distance) * times.size() / (n - 1))];
+        ++times[static_cast<std::size_t>(static_cast<UInt128>(distance) * times.size() / (n - 1))];
       }
       EXPECT_LT(unevenness(times), max_deviations) << n << " " << apart;
     }

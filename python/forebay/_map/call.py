@@ -2,11 +2,12 @@
 """One `map` of a pipeline: how its function is called, and what it may return."""
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Mapping, Optional
 
 import numpy as np
 
-from forebay._map.draws import LibraryStates, Watch, generator, seed_libraries
+from forebay._map.draws import LibraryStates, Watch, generator, seed_libraries, shares_libraries
 from forebay._map.output import Output, stacked
 from forebay._structure import each_of
 from forebay.mapped import Made, MappedBatch, TupleBatch
@@ -28,7 +29,7 @@ class Call:
     seed         text that the draws of this `map` depend on: the plan's seed and the place of the `map` in the pipeline
     libraries    the generators of `random`, `numpy.random` and torch: "seeded" for each call, as in a process of its own;
                  "lent", the same, and the program has its states back afterwards; "shared" by threads, or "unused": they are
-                 left alone
+                 left alone, and so are lent ones on a thread that works beside the program
     """
 
     __slots__ = ("function", "name", "per", "with_rng", "output", "seed", "libraries", "_watch")
@@ -42,26 +43,20 @@ class Call:
         self.output = output
         self.seed = seed
         self.libraries = libraries
-        self._watch = Watch(name) if libraries == "shared" else None
+        self._watch = Watch(name) if libraries in ("shared", "lent") else None
 
     def __call__(self, batch: Any) -> Any:
         """What the function makes of a batch. Raises Fault for an Exception; other exceptions go through."""
-        call = self._rows if self.per == "row" else self._batch
-        if self.libraries == "lent":
-            with LibraryStates():
-                return call(batch)
-        if self._watch is not None:
-            with self._watch.call():
-                return call(batch)
-        return call(batch)
+        return self._rows(batch) if self.per == "row" else self._batch(batch)
 
     def _batch(self, batch: Any) -> Any:
         try:
-            draws = self._draws(batch)
-            if self.with_rng:
-                result = self.function(batch, rng=generator(draws[0] if draws else self.seed))
-            else:
-                result = self.function(batch)
+            with self._libraries_of_a_call():
+                draws = self._draws(batch)
+                if self.with_rng:
+                    result = self.function(batch, rng=generator(draws[0] if draws else self.seed))
+                else:
+                    result = self.function(batch)
             checked = self._checked(result)
             if self.output is not None:
                 self.output.check(self.name, checked, batch.rows)
@@ -78,14 +73,15 @@ class Call:
         """What the function made of the first `most` rows of a batch. Raises as a call."""
         rows: list[Any] = []
         try:
-            draws = self._draws(batch)
-            tensors = dict(batch) if isinstance(batch, Mapping) else batch.tensors
-            for row in range(most):
-                values = each_of(lambda value: row_of(value, row), tensors)
-                if row > 0 and self._seeds():
-                    seed_libraries(draws[row])
-                rows.append(self._checked(self.function(values, generator(draws[row])) if self.with_rng else
-                                          self.function(values)))
+            with self._libraries_of_a_call():
+                draws = self._draws(batch)
+                tensors = dict(batch) if isinstance(batch, Mapping) else batch.tensors
+                for row in range(most):
+                    values = each_of(lambda value: row_of(value, row), tensors)
+                    if row > 0 and self._seeds():
+                        seed_libraries(draws[row])
+                    rows.append(self._checked(self.function(values, generator(draws[row])) if self.with_rng else
+                                              self.function(values)))
         except Exception as failure:
             raise Fault(no_stop(failure, self.name), row_text(self.name, batch, len(rows))) from failure
         return rows
@@ -97,8 +93,13 @@ class Call:
         except Exception as failure:
             raise Fault(failure, batch_text(self.name, batch)) from failure
 
+    def _libraries_of_a_call(self) -> "contextlib.AbstractContextManager[object]":
+        if self._watch is None:
+            return contextlib.nullcontext()
+        return LibraryStates() if self._seeds() else self._watch.call()
+
     def _seeds(self) -> bool:
-        return self.libraries in ("seeded", "lent")
+        return self.libraries == "seeded" or (self.libraries == "lent" and not shares_libraries())
 
     def _draws(self, batch: Any) -> list[str]:
         """A text for each row that its draws depend on; for a whole batch that of the first one counts. Seeds the libraries for

@@ -16,6 +16,8 @@ from typing import Any, Iterator, Optional
 import numpy as np
 import numpy.random  # here: numpy imports it when it is used first, and Ctrl-C in an import leaves half a module
 
+_thread = threading.local()
+
 #: In how many calls on threads it is looked whether the function draws from shared generators.
 WATCHED_CALLS = 4
 
@@ -45,6 +47,27 @@ def seed_libraries(text: str) -> None:
         torch.manual_seed(int.from_bytes(drawn[32:39], "little"))
 
 
+def share_libraries() -> None:
+    """Says of this thread that it works beside the program, which may draw from the generators of libraries at the same time: calls on it
+    leave them alone from now on."""
+    _thread.shares = True
+
+
+def shares_libraries() -> bool:
+    return getattr(_thread, "shares", False)
+
+
+class _Lent:
+    """How often the shared generators were lent to a function, and how often the program had them back. The lock guards both."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.begun = self.ended = 0
+
+
+_lent = _Lent()
+
+
 class LibraryStates:
     """The states of the generators that libraries share, for the program to have them back. A context manager."""
 
@@ -55,6 +78,8 @@ class LibraryStates:
         self._of_torch: Any = None if self._torch is None else self._torch.get_state()
 
     def __enter__(self) -> "LibraryStates":
+        with _lent.lock:
+            _lent.begun += 1
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,6 +87,8 @@ class LibraryStates:
         np.random.set_state(self._numpy)
         if self._torch is not None:
             self._torch.set_state(self._of_torch)
+        with _lent.lock:
+            _lent.ended += 1
 
     def moved(self) -> set[str]:
         """The libraries whose states are others now."""
@@ -92,8 +119,10 @@ class Watch:
             yield
             return
         try:
-            before = LibraryStates()
+            ended, before = _lent.ended, LibraryStates()
             yield
+            if _lent.begun != ended:
+                return   # they moved for another function
             moved = before.moved()
             self._moved = moved if self._moved is None else self._moved & moved
             self._calls += 1
@@ -103,4 +132,4 @@ class Watch:
         if last and self._moved:
             from forebay._notices import warn
             warn(f"map: {' and '.join(sorted(self._moved))} gave random numbers in every call of {self._name}; threads share that "
-                 "generator, so two runs of one seed differ. Draw from `rng`, or say inside=\"processes\", where it is seeded")
+                 "generator, so two runs of one seed differ. Draw from `rng`, or say workers=1, inside=\"processes\", where it is seeded")

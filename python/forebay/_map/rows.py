@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Container, Iterator, Mapping, Optional, S
 
 from forebay import _core
 from forebay._builder.batchers import Batchers
+from forebay._builder.orders import Orders
 from forebay._epoch_rows import EpochRows, OpenedRows, PassFeeder
 from forebay._map.call import delivered
 from forebay._map.output import Column, Output, array_of
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 ROWS = 64     # of a batch that functions get, where batches may have rows of different shapes
 SAMPLE = 8    # rows that say what the columns are
 BATCHERS = [name for name in vars(Batchers) if not name.startswith("_")]
+ORDERS = {name for name in vars(Orders) if not name.startswith("_")}
+#: Orders that move no row.
+KEEPING = {"filter", "repeat", "skip", "skip_files", "take", "take_files", "take_while"}
+#: Orders that depend on nothing but the seed and the number of rows: neither on files nor on values.
+BY_NUMBER = {"repeat", "reorder", "shuffle", "skip", "take"}
 
 
 class MadeRows:
@@ -68,23 +74,57 @@ class MadeRows:
 
     def reads_files(self) -> bool:
         """Whether records may be corrupt below the functions."""
-        return _reads_files(self._pipe._document["source"], self._pipe._bindings)
+        return _reads_files(self._pipe._document, self._pipe._bindings)
 
 
-def _branches(source: Mapping[str, Any]) -> "list[Mapping[str, Any]]":
-    """Those of a source that combines some."""
-    (options,) = source.values()
-    branches = options.get("branches") if isinstance(options, Mapping) else None
+def _options(document: Any) -> "Mapping[str, Any]":
+    """Those of the source; none where the document is no good, which the planner says."""
+    source = document.get("source") if isinstance(document, Mapping) else None
+    options = next(iter(source.values())) if isinstance(source, Mapping) and len(source) == 1 else None
+    return options if isinstance(options, Mapping) else {}
+
+
+def _branches(document: Any) -> "list[Any]":
+    """Those of a document whose source combines some."""
+    branches = _options(document).get("branches")
     return branches if isinstance(branches, list) else []
 
 
-def _reads_files(source: Mapping[str, Any], bind: Mapping[str, Any]) -> bool:
-    branches = _branches(source)
+def _bound(document: Any, bind: Mapping[str, Any]) -> Any:
+    """The object that the source of a document names; None: it names none."""
+    return bind.get(str(_options(document).get("bind")))
+
+
+def _reads_files(document: Mapping[str, Any], bind: Mapping[str, Any]) -> bool:
+    branches = _branches(document)
     if branches:
-        return any(_reads_files(branch["source"], bind) for branch in branches)
-    (options,) = source.values()
-    bound = bind.get(options["bind"]) if isinstance(options, Mapping) and "bind" in options else None
+        return any(_reads_files(branch, bind) for branch in branches)
+    bound = _bound(document, bind)
     return bound.reads_files() if isinstance(bound, MadeRows) else bound is None
+
+
+def _hidden_orders(document: Any, bind: Mapping[str, Any]) -> "list[str]":
+    """The orders of a branch that stand before functions, which make its rows, as text."""
+    out = [order for branch in _branches(document) for order in _hidden_orders(branch, bind)]
+    rows = _bound(document, bind)
+    if isinstance(rows, MadeRows):
+        steps = rows._pipe._document["steps"]
+        out += _hidden_orders(rows._pipe._document, rows._pipe._bindings)
+        out += [json.dumps(step, sort_keys=True, default=repr) for step in steps if next(iter(step)) in ORDERS]
+    return out
+
+
+def _check_orders(branches: "Sequence[Any]", bind: Mapping[str, Any], shortest: bool) -> None:
+    """shortest: branches may have unlike numbers of rows. Raises ConfigError where an order before a function moves the rows of one branch of a `zip` and not alike those of the others."""
+    hidden = [_hidden_orders(branch, bind) for branch in branches]
+    for orders in hidden:
+        names = [next(iter(json.loads(order))) for order in orders]
+        moving = next((name for name in names if name not in KEEPING), None)
+        alike = BY_NUMBER.issuperset(names) and not shortest and all(orders == others for others in hidden)
+        if moving is not None and not alike:
+            raise ConfigError(f"zip: {moving} stands before the function that makes the rows of a branch, and the branches have no orders "
+                              f"there that move their rows alike, so rows that belong together would be separated; put {moving} behind the function, in every "
+                              "branch, or behind the zip", code="config", detail="invalid_argument")
 
 
 def check_sides(document: Mapping[str, Any], bind: Mapping[str, Any], skips: bool = False, beside: bool = False) -> None:
@@ -95,11 +135,12 @@ def check_sides(document: Mapping[str, Any], bind: Mapping[str, Any], skips: boo
         return
     name = policy.get("policy") if isinstance(policy, Mapping) else policy
     skips = skips if name is None else name != "fail"
-    for branch in _branches(source):
+    if "zip" in source:
+        _check_orders(_branches(document), bind, _options(document).get("until") is not None)
+    for branch in _branches(document):
         if isinstance(branch, Mapping):
             check_sides(branch, bind, skips, beside or "zip" in source)
-    (options,) = source.values()
-    rows = bind.get(str(options["bind"])) if isinstance(options, Mapping) and "bind" in options else None
+    rows = _bound(document, bind)
     if skips and beside and isinstance(rows, MadeRows) and rows.reads_files():
         raise ConfigError(f"on_corrupt: a record that is skipped before {rows.name.partition(' #')[0]} makes its rows would leave the rows "
                           "after it beside rows that they do not belong to; put `map` behind the `zip`, or use \"fail\"",
