@@ -87,11 +87,17 @@ struct Combining {
   std::function<std::unique_ptr<Combiner>(const CombineContext&)> make;  ///< Unset: row i of every branch side by side.
   PassEnd end;
   std::vector<std::pair<std::string, Scalar>> fill = {};  ///< By tensor: the value where a branch lacks it.
+  /// A hash of what CombineType::by_pass says about pass `last` and all before it; unset: nothing changes from pass to
+  /// pass.
+  std::function<std::uint64_t(std::int64_t last)> passes = {};
 };
 
 /// A combination plug-in: its description, and the function that checks its options and binds them.
 struct CombineType {
   Description description;
+  /// The option that says what holds from which pass on; empty: none. A run may go on where it differs for later
+  /// passes.
+  std::string by_pass = {};
   std::function<Result<Combining>(const Json& options, const BranchList& branches)> bind;
   template <class Options>
   using Bind = Result<Combining> (*)(const Options&, const BranchList&);

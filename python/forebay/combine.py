@@ -14,12 +14,14 @@ __all__ = ["concat", "join", "mix", "round_robin", "zip"]
 
 Fill = Mapping[str, Union[None, bool, int, float, str]]
 Repeat = Union[bool, Sequence[bool]]
+#: A number for each branch, or (pass, numbers) for those from a pass on.
+Weights = Union[Sequence[float], Sequence["tuple[int, Sequence[float]]"]]
 
 #: The members of a document that a branch has.
 _BRANCH = ("source", "decode", "steps", "on_corrupt")
 
 
-def mix(branches: Sequence[Pipeline], weights: Optional[Sequence[float]] = None,
+def mix(branches: Sequence[Pipeline], weights: Optional[Weights] = None,
         until: Union[Literal["first", "all"], int] = "first", fill: Optional[Fill] = None, repeat: Repeat = False) -> Pipeline:
     """Draws the branch of every row at random.
 
@@ -27,7 +29,8 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Sequence[float]] = None,
         loader = train.shuffle(buffer=1000).batch(size=256).epochs(None).load()
 
     branches   pipelines without a batch; steps after the combination act on the rows of all of them
-    weights    one for each branch, larger than 0; left out: equal
+    weights    one for each branch, larger than 0; left out: equal. Or by pass: [(0, [0.7, 0.3]), (3, [0.5, 0.5])] has others from
+               pass 3 on. A run may go on from a state with other weights for later passes.
     until      when a pass ends: "first" when the first branch without `repeat` has no row left for its turn; "all" when every
                branch has come to the end of an epoch, where branches without `repeat` are left out; or after a number of rows.
                The next pass goes on where each branch is.
@@ -35,7 +38,7 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Sequence[float]] = None,
     repeat     for all branches, or one for each: the branch begins its next epoch by itself, in the middle of a pass
     """
     _check_list("mix", branches)
-    return _combined("mix", branches, repeat, weights=None if weights is None else list(weights), until=until, fill=fill)
+    return _combined("mix", branches, repeat, weights=None if weights is None else _by_pass(weights), until=until, fill=fill)
 
 
 def concat(branches: Sequence[Pipeline], fill: Optional[Fill] = None) -> Pipeline:
@@ -71,6 +74,10 @@ def zip(branches: Sequence[Pipeline], until: Optional[Literal["first"]] = None, 
 def _check_list(kind: str, branches: Any) -> None:
     if isinstance(branches, Pipeline):
         raise TypeError(f"{kind}: branches must be a list of pipelines, fb.{kind}([a, b]), found a Pipeline")
+
+
+def _by_pass(weights: Weights) -> "list[Any]":
+    return [[one[0], list(one[1])] if isinstance(one, (tuple, list)) and len(one) == 2 else one for one in weights]
 
 
 def _combined(kind: str, branches: Sequence[Pipeline], repeat: Repeat, **options: Any) -> Pipeline:

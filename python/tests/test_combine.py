@@ -2,6 +2,8 @@
 """Several pipelines as one: fb.mix, concat, round_robin, join and zip."""
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,27 @@ def test_each_kind_delivers_the_rows_of_all_branches(branches: list[fb.Pipeline]
 def test_the_knobs_of_a_run_do_not_change_the_stream(branches: list[fb.Pipeline]) -> None:
     pipe = fb.mix([branches[0].shuffle(buffer=5), branches[1]], until=50, repeat=[True, True]).shuffle(buffer=9).batch(size=8)
     assert ids(pipe, threads=1) == ids(pipe, threads=8) == ids(pipe, threads=2, prefetch=1, memory="8MiB")
+
+
+def test_a_pass_goes_on_where_take_cut_the_last_one_however_fast_rows_come(branches: list[fb.Pipeline]) -> None:
+    def rows(first: int) -> Any:
+        def read(_epoch: int, start: int) -> Iterator[dict[str, Any]]:
+            for number in range(first + start, first + 40):
+                if number % 3 == 0:
+                    time.sleep(0.0005)  # so that the pipeline takes a few rows at a time
+                yield {"id": number}
+
+        return read
+
+    def one_by_one(first: int) -> fb.Pipeline:
+        return fb.python(open=rows(first), columns={"id": fb.fixed("int64", [])}, name=f"rows-{first}")
+
+    pipe = fb.round_robin([one_by_one(0), one_by_one(1000)], until="all").shuffle(buffer=4).take(13).batch(size=8).epochs(3)
+    streams = [ids(pipe, threads=threads) for threads in (1, 4, 1, 4, 1, 4)]
+    assert all(stream == streams[0] for stream in streams)
+    for number in range(3):  # each pass takes 13 elements and leaves 3 in the buffer
+        places = [2 * (one % 1000) + one // 1000 for one in streams[0][13 * number : 13 * (number + 1)]]
+        assert set(places) < set(range(16 * number, 16 * number + 16))
 
 
 def test_batches_say_which_branch_gave_each_row(branches: list[fb.Pipeline]) -> None:
@@ -94,3 +117,56 @@ def test_a_plan_shows_its_branches(branches: list[fb.Pipeline]) -> None:
 def test_what_does_not_fit_is_named(branches: list[fb.Pipeline], wrong: Any, message: str) -> None:
     with pytest.raises((fb.ConfigError, TypeError), match=message):
         wrong(branches[0])
+
+
+def numbers(name: str, first: int, last: int) -> fb.Source:
+    return fb.arrays({name: np.arange(first, last)}, name=f"{name}-{first}")
+
+
+def made(pipe: fb.Pipeline) -> fb.Pipeline:
+    def same(row: dict[str, Any]) -> dict[str, Any]:
+        return row
+
+    return pipe.map(same, per="row")
+
+
+SEPARATED: Any = {
+    "in a branch of a branch": lambda: [fb.concat([numbers("i", 0, 10).shuffle("global"), numbers("i", 10, 20)]), numbers("j", 0, 20)],
+    "in a zip": lambda: [fb.zip([numbers("i", 0, 20).shuffle("global"), numbers("k", 0, 20).shuffle("global")]), numbers("j", 0, 20)],
+    "before a function": lambda: [made(numbers("i", 0, 20).shuffle(buffer=4)), numbers("j", 0, 20)],
+    "before one of two functions": lambda: [made(numbers("i", 0, 20).shuffle("global")), made(numbers("j", 0, 20))],
+    "other orders before functions": lambda: [made(numbers("i", 0, 20).shuffle("global")), made(numbers("j", 0, 20).shuffle(buffer=4))],
+    "of files, before functions": lambda: [made(numbers("i", 0, 20).interleave(2)), made(numbers("j", 0, 20).interleave(2))],
+    "behind a filter, before functions": lambda: [made(numbers(name, 0, 20).filter(f"{name} > 3").shuffle(buffer=4)) for name in "ij"],
+    "of items": lambda: [fb.python([{"i": i} for i in range(20)], name="items").shuffle("global"), numbers("j", 0, 20)],
+    "of items, and of rows": lambda: [fb.python([{"i": i} for i in range(20)], name="items").shuffle("global"),
+                                      numbers("j", 0, 20).shuffle("global")],
+}
+TOGETHER: Any = {
+    "before functions": lambda: [made(numbers("i", 0, 20).shuffle("global")), made(numbers("j", 0, 20).shuffle("global"))],
+    "behind functions": lambda: [made(numbers("i", 0, 20)).shuffle(buffer=4), made(numbers("j", 0, 20)).shuffle(buffer=4)],
+    "behind one function": lambda: [made(numbers("i", 0, 20)).shuffle("global"), numbers("j", 0, 20).shuffle("global")],
+    "of items": lambda: [fb.python([{name: i} for i in range(20)], name=name).shuffle("global") for name in ("i", "j")],
+    "none": lambda: [made(numbers("i", 0, 20)), fb.concat([numbers("j", 0, 10), numbers("j", 10, 20)])],
+}
+
+
+@pytest.mark.parametrize("case", SEPARATED)
+def test_an_order_that_would_separate_rows_of_a_zip_is_refused_wherever_it_stands(case: str) -> None:
+    with pytest.raises(fb.ConfigError, match="rows that belong together would be separated"):
+        fb.zip(SEPARATED[case]()).batch(size=20).plan()
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_rows_of_a_zip_stay_together(case: str) -> None:
+    batch = next(iter(fb.zip(TOGETHER[case]()).batch(size=20).seed(5).load()))
+    assert batch["i"].tolist() == batch["j"].tolist() and sorted(batch["i"].tolist()) == list(range(20))
+
+
+@pytest.mark.parametrize("branch", [{}, {"source": {}}, {"source": 3}, {"source": {"a": 1, "b": 2}}, 7])
+def test_a_branch_that_is_none_is_named_beside_bound_rows(branch: Any) -> None:
+    pipe = fb.zip([made(numbers("i", 0, 20)), made(numbers("j", 0, 20))]).batch(size=4)
+    document = pipe.to_dict()
+    document["source"]["zip"]["branches"][1] = branch
+    with pytest.raises(fb.ConfigError, match="/source/zip/branches/1"):
+        fb.load(document, bind=pipe._bindings)

@@ -2,7 +2,9 @@
 #include <forebay/combine/mix.h>
 #include <forebay/plugin.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -22,16 +24,46 @@ std::vector<std::uint64_t> integer_weights(const std::vector<double>& weights) {
   return out;
 }
 
+/// The weights from a pass on.
+struct Stretch {
+  std::int64_t pass = 0;
+  std::vector<std::uint64_t> weights;
+};
+using Schedule = std::vector<Stretch>;
+
+Schedule schedule_of(const MixWeights& weights, std::size_t branches) {
+  if (weights.schedule.empty()) return {{.pass = 0, .weights = integer_weights(std::vector<double>(branches, 1.0))}};
+  Schedule out;
+  for (const auto& [pass, given] : weights.schedule) {
+    Stretch next{.pass = pass, .weights = integer_weights(given)};
+    if (out.empty() || out.back().weights != next.weights) out.push_back(std::move(next));
+  }
+  return out;
+}
+
+/// A hash of the weights of pass `last` and of all before it.
+std::uint64_t hash_up_to(const Schedule& schedule, std::int64_t last) {
+  std::uint64_t out = 0;
+  for (const auto& [pass, weights] : schedule) {
+    if (pass > last) break;
+    out = forebay::mix(out ^ static_cast<std::uint64_t>(pass));
+    for (const std::uint64_t weight : weights) out = forebay::mix(out ^ weight);
+  }
+  return out;
+}
+
 /// Draws the branch of each row: the n-th draw of a pass is a pure function of (seed, pass, n). The engine owns it; one
 /// thread at a time calls it.
 class Draws final : public Combiner {
  public:
-  Draws(std::vector<std::uint64_t> weights, const CombineContext& context)
-      : weights_{std::move(weights)}, context_{context} {}
+  Draws(Schedule schedule, const CombineContext& context) : schedule_{std::move(schedule)}, context_{context} {}
 
   void begin(std::int64_t pass) override {
     key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(pass), .purpose = context_.purpose});
     drawn_ = 0;
+    const auto later = std::ranges::upper_bound(schedule_, pass, {}, &Stretch::pass);
+    weights_ = std::prev(later)->weights;
+    all_ = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
   }
 
   std::size_t next(const std::vector<bool>& open) override {
@@ -54,22 +86,26 @@ class Draws final : public Combiner {
     }
   }
 
-  const std::vector<std::uint64_t> weights_;
-  const std::uint64_t all_ = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
+  const Schedule schedule_;
   const CombineContext context_;
+  std::vector<std::uint64_t> weights_;  // of the pass
+  std::uint64_t all_ = 0;               // their sum
   std::uint64_t key_ = 0;
   std::uint64_t drawn_ = 0;
 };
 
-Result<void> check_weights(const std::vector<double>& weights, std::size_t branches) {
+Result<void> check_weights(const MixWeights& weights, std::size_t branches) {
   const auto refuse = [](std::string message) {
     return Error{Code::config, Detail::invalid_argument, std::move(message)}.at(Field{"weights"});
   };
-  if (!weights.empty() && weights.size() != branches)
-    return refuse(fmt::format("there are {} weights for {} branches; give each branch one", weights.size(), branches));
-  for (const double weight : weights) {
-    if (!(weight > 0) || !(weight <= 1e9))
-      return refuse(fmt::format("a weight must be larger than 0 and at most 1e9; found {}", weight));
+  for (const auto& [pass, given] : weights.schedule) {
+    if (given.size() != branches)
+      return refuse(fmt::format("there are {} weights for {} branches{}; give each branch one", given.size(), branches,
+                                weights.schedule.size() > 1 ? fmt::format(" from pass {} on", pass) : ""));
+    for (const double weight : given) {
+      if (!(weight > 0) || !(weight <= 1e9))
+        return refuse(fmt::format("a weight must be larger than 0 and at most 1e9; found {}", weight));
+    }
   }
   return {};
 }
@@ -77,27 +113,32 @@ Result<void> check_weights(const std::vector<double>& weights, std::size_t branc
 Result<Combining> bind_mix(const Mix& options, const BranchList& branches) {
   FOREBAY_DO(check_weights(options.weights, branches.repeat.size()));
   FOREBAY_DO(check_end(options.until, branches));
-  const std::vector<double> equal(branches.repeat.size(), 1.0);
-  return Combining{.make = [weights = integer_weights(options.weights.empty() ? equal : options.weights)](
-                               const CombineContext& context) -> std::unique_ptr<Combiner> {
-                     return std::make_unique<Draws>(weights, context);
+  const Schedule schedule = schedule_of(options.weights, branches.repeat.size());
+  return Combining{.make = [schedule](const CombineContext& context) -> std::unique_ptr<Combiner> {
+                     return std::make_unique<Draws>(schedule, context);
                    },
                    .end = options.until,
-                   .fill = options.fill};
+                   .fill = options.fill,
+                   .passes = [schedule](std::int64_t last) { return hash_up_to(schedule, last); }};
 }
 
 }  // namespace
 
 CombineType mix() {
-  return describe<CombineType, Mix>(
-             "mix", "Draws the branch of every row at random. Branches go on across passes, where they are.", bind_mix)
-      .field("weights", &Mix::weights, "One for each branch, larger than 0; empty: equal.")
-      .field("until", &Mix::until, until_doc)
-      .field("fill", &Mix::fill, fill_doc)
-      .required("branches", &Mix::branches, branches_doc)
-      .example({.options = R"({"weights": [3, 1], "until": "all"})",
-                .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
-                .out = R"([1, 2, 10, 20, 30, 3, 4, 5, 6])"});
+  CombineType out =
+      describe<CombineType, Mix>(
+          "mix", "Draws the branch of every row at random. Branches go on across passes, where they are.", bind_mix)
+          .field("weights", &Mix::weights,
+                 "One for each branch, larger than 0; empty: equal. [[0, [0.7, 0.3]], [3, [0.5, 0.5]]]: from pass 0 "
+                 "on, and from pass 3 on.")
+          .field("until", &Mix::until, until_doc)
+          .field("fill", &Mix::fill, fill_doc)
+          .required("branches", &Mix::branches, branches_doc)
+          .example({.options = R"({"weights": [3, 1], "until": "all"})",
+                    .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
+                    .out = R"([1, 2, 10, 20, 30, 3, 4, 5, 6])"});
+  out.by_pass = "weights";
+  return out;
 }
 
 }  // namespace forebay::combine

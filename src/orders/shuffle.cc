@@ -19,6 +19,9 @@ namespace {
 ///
 ///     upstream ─► ahead_ (256) ─► held_: fills to capacity_, is exchanged one for one, drains at the end ─► out
 ///
+/// It pulls no more than fill the buffer and make room in it for `out`: the next pass of a mixture goes on behind the
+/// elements that were pulled.
+///
 /// The run owns the order; one thread at a time calls it. `pull` fails when the upstream, the reader or the budget
 /// does.
 class ShuffleBuffer final : public Handles {
@@ -55,7 +58,8 @@ class ShuffleBuffer final : public Handles {
       }
       // At the start of a pass this loop fills the buffer; later it adds one element.
       while (held_.size() < capacity_ && !ended_) {
-        if (auto more = refill(); !more.ok()) return count > 0 ? Result<std::size_t>{count} : more.error();
+        if (auto more = refill(out.size() - count); !more.ok())
+          return count > 0 ? Result<std::size_t>{count} : more.error();
         if (ended_) break;
         if (held_.size() == held_.capacity()) {
           if (auto room = grow(); !room.ok()) return count > 0 ? Result<std::size_t>{count} : room.error();
@@ -91,10 +95,12 @@ class ShuffleBuffer final : public Handles {
     return count;
   }
 
-  /// Pulls from the upstream when no element is ahead. Afterwards an element is ahead, or `ended_` is set.
-  Result<void> refill() {
+  /// Pulls from the upstream when no element is ahead, for `wanted` > 0 outputs. Afterwards an element is ahead, or
+  /// `ended_` is set.
+  Result<void> refill(std::size_t wanted) {
     if (next_ < filled_) return {};
-    FOREBAY_TRY(filled_, context_.upstream->pull(ahead_));
+    const std::size_t missing = capacity_ - held_.size() + (wanted - 1);
+    FOREBAY_TRY(filled_, context_.upstream->pull(std::span{ahead_}.first(std::min(missing, ahead_.size()))));
     next_ = 0;
     ended_ = filled_ == 0;
     return {};

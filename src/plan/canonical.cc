@@ -118,6 +118,7 @@ void add_source(const Json& source, const std::string& text, const Registry& reg
   std::string rest = name;
   for (const FieldInfo& field : type->description.fields) {
     const Json& value = *options.find(field.name);
+    if (field.name == type->by_pass) continue;  // a state has a hash of its own
     if (field.kind != FieldKind::branches) {
       rest += value.text();
       continue;

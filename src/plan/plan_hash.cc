@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of PlanBuilder that tell what a plan is: its hashes, groups of tensors and words.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/core.h>
 
 #include "base/draw.h"
 #include "engine/order/shards/batch_counts.h"
-#include "io/paths.h"
+#include "io/patterns.h"
 #include "plan/bind/lookups.h"
 #include "plan/bind/outputs.h"
 #include "plan/document/names.h"
@@ -36,6 +37,7 @@ std::uint64_t PlanBuilder::hash() {
   }
   std::uint64_t stream = 0;
   for (const auto& [name, hash] : hashes.sections) stream = mix(stream ^ hash ^ fnv1a(name));
+  if (first.combining_.passes) stream = mix(stream ^ first.combining_.passes(std::numeric_limits<std::int64_t>::max()));
   parts_.hash = hashes.whole;
   parts_.sections = std::move(hashes.sections);
   parts_.plugin = first.files_option_.plugin;

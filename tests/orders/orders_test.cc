@@ -81,7 +81,21 @@ TEST(Shuffle, HandsBackWhatItHoldsWhenAPassIsBrokenOff) {
   std::vector<Handle> out(5);
   ASSERT_TRUE(order->pull(out).ok());
   order->begin(1);
-  EXPECT_EQ(files.dropped, 15U);  // 20 pulled from above, 5 delivered
+  EXPECT_EQ(files.dropped, 9U);  // 14 pulled from above, 5 delivered
+}
+
+TEST(Shuffle, PullsNoMoreThanItHoldsHoweverManyComeAtOnce) {
+  for (const std::size_t most : {1, 3, 1000}) {
+    auto upstream = std::make_unique<Numbers>(first(1000), most);
+    Numbers& numbers = *upstream;
+    auto order = make_order(orders::shuffle(), options({{"buffer", 4}}), std::move(upstream));
+    order->begin(0);
+    std::vector<Handle> out(12);
+    ASSERT_EQ(*order->pull(out), 12U);
+    EXPECT_EQ(numbers.given(), 15U) << most;
+    ASSERT_EQ(*order->pull(std::span{out}.first(1)), 1U);
+    EXPECT_EQ(numbers.given(), 16U) << most;
+  }
 }
 
 Order interleaved(std::vector<std::vector<std::uint32_t>> files, std::int64_t cycle, std::int64_t block,

@@ -170,11 +170,6 @@ TEST(CombineDocument, APassThatWouldNeverEndIsRefused) {
               ElementsAre(fault("/source/concat/branches", "read once a pass")));
 }
 
-TEST(CombineDocument, ShardsByFileAreRefused) {
-  EXPECT_THAT(faults_of({.more = R"(, "shard": {"index": 0, "count": 2, "by": "file"})"}),
-              ElementsAre(fault("/shard", "shard by rows")));
-}
-
 TEST(CombineDocument, AMissingFileIsFoundInItsBranch) {
   EXPECT_THAT(faults_of({.second = R"({"source": {"tfrecord": {"files": ["date"]}}, )" + decode + "}"}),
               ElementsAre(AllOf(HasSubstr("/source/mix/branches/1/source/tfrecord/files/0"), HasSubstr("date"))));
