@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,6 +142,15 @@ class Loader {
   /// Goes back to the beginning of the run; nothing is planned again. Fails with Code::state, and changes nothing, when
   /// the rows cannot be read again (feeds).
   [[nodiscard]] Result<void> begin_anew();
+  /// Goes to batch `number` of the run, forwards or back, in any pass: `next` gives the batch with that number, or with
+  /// shards by batch the first one of this process from there on, as the unbroken run does, with all its draws.
+  /// `number` may be that of the end. Takes the time of a restart where the indexes tell how many rows a pass has, and
+  /// passes have equally many; else it goes through the order from the beginning without decoding, asks `stop` ten
+  /// times a second, and ends with Code::cancelled when that says true. The budgets of `skip_row` count from there on.
+  ///
+  /// Fails, and stays where it was: with Code::config for a negative number and one past the end, with Code::state
+  /// where the order depends on timing, where rows cannot be read again (feeds), and where the program saves states.
+  [[nodiscard]] Result<void> seek(std::int64_t number, const std::function<bool()>& stop = {});
   /// A sentence that the last `restore` has to say although it succeeded; else empty. A run that ended with a short
   /// batch and now has more epochs goes on with the first row of the next epoch.
   [[nodiscard]] const std::string& notice() const;

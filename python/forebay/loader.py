@@ -2,20 +2,18 @@
 """`load`: documents in, batches out."""
 from __future__ import annotations
 
-import atexit
 import collections.abc
 import os
-import threading
-import weakref
 from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union, cast
 
 from forebay import _core
 from forebay._arguments import flag_of, integer_of, memory_of, wrong_type
+from forebay._at_exit import close_at_exit
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
 from forebay._paths import Path, path_of
 from forebay._planned import planned
-from forebay.errors import Cancelled, Error, StateError
+from forebay.errors import Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
 
 if TYPE_CHECKING:
@@ -59,8 +57,7 @@ class Loader:
         if maps:
             from forebay._map.run import MapRun
             self._mapped = MapRun(run, maps)
-        with _live_lock:
-            _live.add(self)
+        close_at_exit(self)
 
     def __iter__(self) -> "Loader":
         if self._run.ended if self._mapped is None else self._mapped.ended():
@@ -254,6 +251,35 @@ class Loader:
         if self._mapped is not None:
             self._mapped.restored()
 
+    def seek(self, number: int) -> None:
+        """Goes to batch `number` of the run, forwards or back, in any epoch: the next batch is the one that has this number in
+        the unbroken run, with all its draws, those of `map` included. With a shard by batch, the first one of this process from
+        there on. `number` may be that of the end, behind the last batch.
+
+            loader.seek(5000)
+            batch = next(loader)     # batch.number == 5000
+
+        Takes the time of a restart where the indexes tell how many rows an epoch has, and all have equally many; else it goes
+        through the order from the beginning, without decoding. Ctrl-C interrupts it. The budgets of `skip_row` count from there on.
+
+        Raises ConfigError for a number that is negative or past the end, and StateError where the order depends on timing, where
+        the rows cannot be read again, and where the program saves states of sequences. The loader then stays where it was.
+        """
+        if number is None:
+            raise wrong_type("number", "the number of a batch", number)
+        wanted = integer_of("number", number, "the number of a batch")
+        before = None if self._mapped is None else self._position()
+        self._settle()
+        try:
+            self._run.seek(wanted)
+        except BaseException:
+            if before is not None and self._mapped is not None:   # the engine was ahead of the loop
+                self._run.restore(self._run.state_at(before))
+                self._mapped.restored()
+            raise
+        if self._mapped is not None:
+            self._mapped.restored()
+
     def _position(self) -> str:
         """Where the caller's loop is, as JSON text; cheaper than a state."""
         self._settle()
@@ -353,26 +379,3 @@ def _position_of(batch: object) -> str:
     if not position:
         raise wrong_type("after", "a batch of this loader (a dict, or a batch made of values only, has no position)", batch)
     return position
-
-
-_live: "weakref.WeakSet[Loader]" = weakref.WeakSet()
-_live_lock = threading.Lock()
-
-
-@atexit.register
-def _close_all() -> None:
-    _end_quietly()
-    with _live_lock:
-        loaders = list(_live)
-    for loader in loaders:
-        loader.close()
-
-
-def _end_quietly() -> None:
-    """From now on a thread ends without a traceback when its loader was closed: daemon threads at the end of a program."""
-    told = threading.excepthook
-
-    def tell(problem: threading.ExceptHookArgs) -> None:
-        if not issubclass(problem.exc_type, Cancelled):
-            told(problem)
-    threading.excepthook = tell

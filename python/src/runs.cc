@@ -128,6 +128,21 @@ class Run {
     ended_ = false;
   }
 
+  void seek(std::int64_t number) {
+    const Turn turn{busy_};
+    const auto interrupted = [] {
+      const nb::gil_scoped_acquire held;
+      return PyErr_CheckSignals() != 0;
+    };
+    const auto found = [&] {
+      const Unlocked seeking;
+      return pipeline_->seek(number, interrupted);
+    }();
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    value_of(found);
+    ended_ = false;
+  }
+
   void end() { ended_ = true; }
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] const Loader& pipeline() const { return *pipeline_; }
@@ -330,6 +345,7 @@ void bind_runs(nb::module_& module) {
       .def("position", &Run::position, "Where the run stands, as JSON text; no file is asked.")
       .def("restore", &Run::restore, nb::arg("state"), "Goes on from a state. Returns a notice, or an empty text.")
       .def("begin_anew", &Run::begin_anew, "Goes back to the beginning.")
+      .def("seek", &Run::seek, nb::arg("number"), "Goes to a batch by its number.")
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })
       .def_prop_ro(
           "shard",

@@ -16,6 +16,8 @@ COUNTED = {
     "batches_that_straddle": lambda pipe: pipe.shuffle(buffer=40).batch(12).epochs(3),
     "hard_epochs": lambda pipe: pipe.batch(7, remainder="drop").epochs(2).epoch_boundary(),
     "part_of_a_pass": lambda pipe: pipe.take(50).batch(12).epochs(2),
+    "rows_of_an_order_drawn_again": lambda pipe: pipe.take(9).random_sample(27).batch(5).epochs(3).epoch_boundary(),
+    "rows_of_an_order_shuffled_again": lambda pipe: pipe.random_sample(27).shuffle(8).random_sample(22).batch(5),
     "functions": lambda pipe: pipe.batch(12).map(dict),
 }
 DECODED = {

@@ -75,12 +75,74 @@ def test_branches_of_different_lengths_are_an_error_of_the_pass(tmp_path: pathli
         list(pipe.batch(8).load())
 
 
-@pytest.mark.parametrize("policy", ["skip_record", "skip_file"])
-def test_records_of_one_branch_are_not_skipped(tmp_path: pathlib.Path, policy: str) -> None:
-    with pytest.raises(fb.ConfigError, match='/on_corrupt.*use "skip_row" for the whole document, which leaves a row out of all branches'):
-        fb.zip([images(tmp_path), labels()]).batch(4).on_corrupt(policy).plan()
+def test_files_of_one_branch_are_not_skipped(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fb.ConfigError, match='/on_corrupt.*use "skip_record" or "skip_row", which leave a row out of all branches'):
+        fb.zip([images(tmp_path), labels()]).batch(4).on_corrupt("skip_file").plan()
     with pytest.raises(fb.ConfigError, match="/source/zip/branches/0/on_corrupt"):
-        fb.zip([images(tmp_path).on_corrupt(policy), labels()]).batch(4).plan()
+        fb.zip([images(tmp_path).on_corrupt("skip_file"), labels()]).batch(4).plan()
+
+
+def spoiled(path: pathlib.Path, name: str, bad: "tuple[int, ...]", rows: int = 40) -> Any:
+    """Records that count from 0; those of `bad` have a wrong checksum, or are no message."""
+    records = [fb.encode_example({name: i}) if i not in bad or i % 2 else b"no message" for i in range(rows)]
+    fb.write_records(path, records)
+    content, at = bytearray(path.read_bytes()), 0
+    for i, record in enumerate(records):
+        if i in bad and i % 2:
+            content[at + 12 + len(record) // 2] ^= 1
+        at += 16 + len(record)
+    path.write_bytes(content)
+    return fb.tfrecord(path).example({name: fb.fixed("int64")})
+
+
+SKIPPING: "dict[str, Callable[[Any], Any]]" = {
+    "batch": lambda pipe: pipe.batch(6), "shuffle": lambda pipe: pipe.shuffle(7).batch(6), "filter": lambda pipe: pipe.filter("a % 5 != 1").batch(6),
+    "global": lambda pipe: pipe.shuffle("global").batch(6)}
+
+
+@pytest.mark.parametrize("name", SKIPPING)
+@pytest.mark.parametrize("where", ["document", "branches"])
+@pytest.mark.parametrize("order", ["", "buffer", "global"])
+def test_skip_record_takes_a_row_out_of_all_branches(tmp_path: pathlib.Path, name: str, where: str, order: str) -> None:
+    branches = [spoiled(tmp_path / "a", "a", (3, 8)), spoiled(tmp_path / "b", "b", (8, 21, 22)), fb.arrays({"c": np.arange(40)})]
+    if order:
+        branches = [ALIKE[order](branch) for branch in branches]
+    if where == "branches":
+        branches = [branch.on_corrupt("skip_record") for branch in branches[:2]] + branches[2:]
+    pipe = SKIPPING[name](fb.zip(branches)).epochs(2).seed(3)
+    pipe = pipe if where == "branches" else pipe.on_corrupt("skip_record")
+    loader = pipe.load(threads=4)
+    batches = [[batch[key].tolist() for key in "abc"] for batch in loader]
+    assert all(a == b == c for a, b, c in batches) and all(len(a) == 6 for a, _, _ in batches[:-1])
+    kept = [i for i in range(40) if i not in (3, 8, 21, 22) and (name != "filter" or i % 5 != 1)]
+    assert sorted(sum((a for a, _, _ in batches), [])) == sorted(kept * 2)
+    assert loader.stats().skipped_records == 8
+    saved = pipe.load(threads=1)
+    for number in range(len(batches)):
+        again = pipe.load(threads=1 + number % 4)
+        again.load_state_dict(saved.state_dict())
+        assert [[batch[key].tolist() for key in "abc"] for batch in again] == batches[number:]
+        next(saved)
+
+
+def test_a_record_of_a_branch_that_does_not_skip_is_an_error_behind_the_rows_before_it(tmp_path: pathlib.Path) -> None:
+    pipe = fb.zip([spoiled(tmp_path / "a", "a", (3,)).on_corrupt("skip_record"), spoiled(tmp_path / "b", "b", (21,))]).batch(5)
+    loader, rows = pipe.load(), []
+    with pytest.raises(fb.DataError, match="record 21"):
+        for batch in loader:
+            rows += batch["a"].tolist()
+    assert rows == [i for i in range(21) if i != 3][:len(rows)] and len(rows) >= 15
+
+
+def test_budgets_of_what_is_skipped_side_by_side(tmp_path: pathlib.Path) -> None:
+    a, b = spoiled(tmp_path / "a", "a", (3, 8)), spoiled(tmp_path / "b", "b", (8, 21))
+    assert sum(batch.rows for batch in fb.zip([a, b]).batch(5).on_corrupt("skip_record", max_count=3).load()) == 37
+    with pytest.raises(fb.DataError, match="max_count"):
+        list(fb.zip([a, b]).batch(5).on_corrupt("skip_record", max_count=2).load())
+    with pytest.raises(fb.ConfigError, match="give all branches the same `on_corrupt`"):
+        fb.zip([a.on_corrupt("skip_record", max_count=3), b.on_corrupt("skip_record")]).batch(5).plan()
+    with pytest.raises(fb.ConfigError, match="put what looks into records behind `zip`"):
+        fb.zip([a.filter("a > 1").on_corrupt("skip_record"), b], until="first").batch(5).plan()
 
 
 def test_skip_row_leaves_a_row_out_of_all_branches(tmp_path: pathlib.Path) -> None:

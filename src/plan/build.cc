@@ -8,7 +8,6 @@
 #include "base/draw.h"
 #include "engine/index/made_index.h"
 #include "engine/order/branches/open_branches.h"
-#include "engine/run/made_rows.h"
 #include "plan/bind/attributes.h"
 #include "plan/bind/branch_program.h"
 #include "plan/bind/functions.h"
@@ -39,37 +38,6 @@ void set_identity(Program& program) {
                      std::ranges::any_of(program.branches, engine::repeats);
   program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
   if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
-}
-
-/// Whether the rows of a plan end by themselves, and nobody waits for them.
-bool ends(const Program& program) {
-  if (program.made) return ends(*program.made);
-  if (!program.branches.empty()) return std::ranges::all_of(program.branches, ends);
-  const RowSource* const rows = program.source.rows.get();
-  return rows == nullptr || rows->resident() || rows->collects;
-}
-
-/// Whether the rows of a plan can be read again; `exact`: whether they are the same then.
-bool can_be_read_again(const Program& program, bool exact) {
-  if (program.made) return can_be_read_again(*program.made, exact);
-  const auto again = [&](const Program& branch) { return can_be_read_again(branch, exact); };
-  if (!program.branches.empty()) return std::ranges::all_of(program.branches, again);
-  const RowSource* const rows = program.source.rows.get();
-  return rows == nullptr || rows->resident() || (rows->repeats && (rows->exact || !exact));
-}
-
-/// Whether a corrupt record is missing among the rows that a plan makes.
-bool skips_records(const Program& program) {
-  if (program.made) return skips_records(*program.made);
-  if (!program.branches.empty()) return std::ranges::any_of(program.branches, skips_records);
-  return program.source.format && program.on_corrupt.policy != engine::Corrupt::fail;
-}
-
-/// Whether each pass begins all branches anew.
-bool passes_are_alike(const Program& program) {
-  if (program.branches.empty() || !program.combining.make) return true;
-  return program.combining.end.when == PassEnd::When::all &&
-         std::ranges::none_of(program.branches, [](const Program& branch) { return branch.repeat; });
 }
 
 }  // namespace
@@ -162,6 +130,7 @@ void PlanBuilder::deliver_rows() {
 
 std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& document) {
   document_ = document;
+  leaves_rows_ = true;
   bind_stages(DocumentKind::whole);
   bind_rows();
   if (faults_.empty()) deliver_rows();
@@ -176,8 +145,10 @@ Program PlanBuilder::program_of_rows() {
   Program out = assemble();
   out.hard_epochs = out.makes_rows = true;
   out.shard = {};
-  const bool side_by_side = !out.branches.empty() && !out.combining.make;  // a bad row leaves all branches
-  if (!side_by_side && out.on_corrupt.policy == engine::Corrupt::skip_row) {
+  const bool side_by_side = !out.branches.empty() && !out.combining.make;
+  if (side_by_side) {
+    leave_bad_rows(out.branches, out.on_corrupt);
+  } else if (out.on_corrupt.policy == engine::Corrupt::skip_row) {
     out.on_corrupt.policy = engine::Corrupt::skip_record;
     for (Program& each : out.branches) each.on_corrupt.policy = engine::Corrupt::skip_record;
   }
@@ -189,30 +160,13 @@ Program PlanBuilder::program_of_rows() {
 }
 
 Source PlanBuilder::source_of_rows(const std::shared_ptr<const Program>& program) const {
-  auto by_row = std::make_shared<Program>(*program);
-  Json one = Json::object();
-  one.set("size", std::int64_t{1});
-  Faults none;
-  if (auto batching = keep(stages_.batcher->bind(one, columns_.at_batch), none))
-    by_row->batching = *std::move(batching);
-  auto rows = std::make_shared<RowSource>();
+  Schema rows;
   for (const engine::Output& output : columns_.outputs) {
     ColumnSpec spec = columns_.at_batch[output.id];
     spec.name = output.spec.name;
-    rows->schema.put(std::move(spec));
+    rows.put(std::move(spec));
   }
-  RowPart part{.name = fmt::format("rows of {}", quote(root().stages_.source_stage->plugin))};
-  part.open = engine::open_made({.program = program, .by_row = std::move(by_row), .alike = passes_are_alike(*program)});
-  part.seeks = true;
-  rows->repeats = can_be_read_again(*program, false);
-  rows->exact = can_be_read_again(*program, true);
-  rows->collects = ends(*program);
-  rows->charged = true;
-  Source out;
-  out.files = {part.name};
-  rows->parts.push_back(std::move(part));
-  out.rows = std::move(rows);
-  return out;
+  return made_source(fmt::format("rows of {}", quote(root().stages_.source_stage->plugin)), std::move(rows), program);
 }
 
 /// Binds the branches of a combination, and the combination to them.
@@ -259,19 +213,44 @@ std::vector<const Stages*> PlanBuilder::all_stages() const {
   return out;
 }
 
+/// Those of the branches of a combination, and of their branches.
+void PlanBuilder::add_stages_inside(std::vector<const Stages*>& out) const {
+  for (const auto& branch : branches_) {
+    std::ranges::copy(branch->all_stages(), std::back_inserter(out));
+    branch->add_stages_inside(out);
+  }
+  for (std::size_t i = 0; made_ && i < made_->stretches.size(); ++i) made_->stretches[i]->add_stages_inside(out);
+}
+
+/// What the error advises where a branch would skip corrupt records and so shift its rows; empty if it does not.
+std::string_view PlanBuilder::instead_of_skips(const PlanBuilder& branch) const {
+  Faults none;
+  const engine::OnCorrupt on_corrupt = read_on_corrupt(branch.document_.on_corrupt.json, none);
+  if (branch.made_) {
+    return skips_records(*branch.made_->program)
+               ? "put the windows, orders and combinations of the branches behind `zip`, or use \"fail\""
+               : "";
+  }
+  if (!branch.source_.format || !engine::skips_early(on_corrupt)) return {};
+  if (!branch.columns_.early.empty()) return "put what looks into records behind `zip`, or use \"fail\"";
+  const auto has_others = [&](const auto& other) {
+    const engine::OnCorrupt others = read_on_corrupt(other->document_.on_corrupt.json, none);
+    return other->source_.format && engine::skips_early(others) && others != on_corrupt;
+  };
+  if (std::ranges::any_of(branches_, has_others)) return "give all branches the same `on_corrupt`";
+  const bool left = leaves_rows_ && on_corrupt.policy == engine::Corrupt::skip_record;
+  return left ? "" : "use \"skip_record\" or \"skip_row\", which leave a row out of all branches";
+}
+
 void PlanBuilder::check_sides() {
   std::vector<SideBranch> sides;
   for (const auto& branch : branches_) {
-    Faults none;
-    const bool skips =
-        branch->made_
-            ? skips_records(*branch->made_->program)
-            : branch->source_.format && engine::skips_early(read_on_corrupt(branch->document_.on_corrupt.json, none));
     sides.push_back({.json = branch->written_,
                      .stages = branch->all_stages(),
                      .document = branch->document_,
-                     .skips = skips,
-                     .made = branch->made_ != nullptr});
+                     .inside = {},
+                     .instead_of_skips = instead_of_skips(*branch)});
+    branch->add_stages_inside(sides.back().inside);
   }
   check_side_by_side(sides, combining_.end.when == PassEnd::When::first, planning_.registry, faults_);
 }
@@ -310,7 +289,7 @@ std::vector<Program> PlanBuilder::assemble_branches() {
     out.back().late = branch->columns_.late;
     out.back().repeat = branch->branch_->repeat;
     out.back().seed = static_cast<std::uint64_t>(branch->document_.seed);
-    if (branch->made_) out.back().made = branch->made_->program;
+    if (branch->made_) set_made(*branch->made_, out.back());
     if (!combining_.make) out.back().on_corrupt.looks = false;  // the rows after it would stand beside others
   }
   return out;
@@ -367,7 +346,7 @@ Program PlanBuilder::assemble() {
   out.outputs = columns_.outputs;
   out.seed = static_cast<std::uint64_t>(document_.seed);
   if (made_) {
-    out.made = made_->program;
+    set_made(*made_, out);
     out.seed = draw({.seed = out.seed, .index = made_->stretches.size(), .purpose = stretch_seed});
     if (out.taking && out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::fail;
   }

@@ -7,11 +7,10 @@
 #include "engine/requests/open_file.h"
 #include "io/patterns.h"
 #include "io/regular.h"
+#include "stores/registry.h"
 
 namespace forebay::plan {
 namespace {
-
-constexpr std::int64_t memory_to_look = std::int64_t{16} << 20;  // bytes that are asked for ahead
 
 /// A data file, and the item of the list that stands for it.
 struct Listed {
@@ -27,8 +26,7 @@ std::vector<Listed> named_files(const Json& paths, const std::string& folder, st
     if (out.size() == max) break;
     if (!item.is(Json::Kind::string)) continue;
     const std::string& text = item.string();
-    if (!io::scheme_of(text).empty() && io::file_system_of(text) == nullptr)
-      continue;  // a fault of the source's `bind`
+    if (!stores::find_file_system(text).ok()) continue;  // a fault of the source's `bind`
     if (auto path = io::named_path(item.string(), folder)) {
       out.push_back({*std::move(path), &item});
     } else {
@@ -60,8 +58,7 @@ const FieldInfo* paths_field(const Description& source) {
 
 BindContext with_files(BindContext context) {
   context.open = [](const std::string& path) -> Result<std::shared_ptr<const io::RandomAccessFile>> {
-    const auto requests = std::make_shared<engine::Requests>(std::make_shared<engine::BufferPool>(memory_to_look));
-    FOREBAY_TRY(auto file, engine::open_file(path, requests));
+    FOREBAY_TRY(auto file, engine::open_file(path));
     return std::shared_ptr<const io::RandomAccessFile>{std::move(file)};
   };
   return context;
@@ -78,12 +75,12 @@ void check_files(const Json& paths, const std::string& folder, const engine::OnC
   std::unordered_set<std::string_view> asked;
   std::vector<std::string> requested;  // and asked for together
   for (const Listed& file : files) {
-    if (io::file_system_of(file.path) != nullptr) requested.push_back(file.path);
+    if (stores::file_system_of(file.path) != nullptr) requested.push_back(file.path);
   }
   const auto answers = engine::find_files(requested);
   std::size_t next = 0;
   for (const auto& [path, item] : files) {
-    const bool local = io::file_system_of(path) == nullptr;
+    const bool local = stores::file_system_of(path) == nullptr;
     const std::size_t answer = local ? 0 : next++;
     if (!asked.insert(path).second) continue;
     auto found = local ? io::check_regular(path) : Result<void>{};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/program/plan_access.h"
@@ -16,6 +17,7 @@
 #include "plan/canonical.h"
 #include "plan/document/branch_document.h"
 #include "plan/document/merged_columns.h"
+#include "plan/made_source.h"
 #include "plan/text.h"
 
 namespace forebay::plan {
@@ -28,14 +30,6 @@ struct Planning {
   const Registry& registry;
   std::optional<FileChecks> checks = {};
   std::deque<Json>& moved;  ///< Documents with moved steps; they outlive the builders.
-};
-
-/// The rows that come out of one stretch of the steps of a document, or of several, one behind the other. They are made
-/// for the stages after them (made_rows.h).
-struct MadeSource {
-  std::vector<std::shared_ptr<const PlanBuilder>> stretches;
-  std::shared_ptr<const engine::Program> program;  ///< Of the last stretch.
-  Source source;                                   ///< Of what comes after it.
 };
 
 /// Checks a document, a branch of a combination or a stretch of either, and builds its plan, or has all faults
@@ -66,6 +60,8 @@ class PlanBuilder {
   void bind_stages(DocumentKind kind);
   void bind_rows();
   void bind_branches();
+  void add_stages_inside(std::vector<const Stages*>& out) const;
+  [[nodiscard]] std::string_view instead_of_skips(const PlanBuilder& branch) const;
   void check_sides();
   void merge_branches(const Json& options);
   void project_branches();
@@ -107,6 +103,7 @@ class PlanBuilder {
   // Of a combination.
   std::vector<std::unique_ptr<PlanBuilder>> branches_;
   Combining combining_;
+  bool leaves_rows_ = false;  // rows are made, so one whose record is skipped in a branch can leave all of them
   std::optional<RowSource> merged_rows_;  // only its schema: what the steps after the combination get
   std::vector<engine::MergedColumn> merged_;
   PlanAccess::Parts parts_;

@@ -163,8 +163,9 @@ class Stretches {
     std::size_t first = is_branch_ && faults.empty() ? from : SIZE_MAX;  // of a branch, all rows must be made
     for (const Error& fault : faults) {
       const std::string& pointer = fault.place().pointer;
-      // A combination in a branch, or a policy that the steps of a document leave no room for.
-      if (is_branch_ ? pointer == where_ + "/source" : pointer.starts_with(where_ + "/on_corrupt")) {
+      // A combination in a branch, or a policy that the steps of a document, or other branches, leave no room for.
+      const bool of_branch = pointer.starts_with(where_ + "/source/") && pointer.ends_with("/on_corrupt");
+      if (of_branch || (is_branch_ ? pointer == where_ + "/source" : pointer.starts_with(where_ + "/on_corrupt"))) {
         first = std::min(first, from);
         continue;
       }

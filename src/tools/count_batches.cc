@@ -12,6 +12,7 @@
 #include "engine/memory/machine.h"
 #include "engine/order/shards/batch_counts.h"
 #include "engine/program/plan_access.h"
+#include "io/file_system.h"
 
 namespace forebay {
 
@@ -22,9 +23,21 @@ using engine::Program;
 constexpr std::size_t files_at_once = 256;  // whose indexes are in memory
 constexpr std::chrono::milliseconds between_questions{20};
 
-/// Makes the indexes that are missing. They are in memory only as long as they are made.
+/// Whether indexes tell how many records the files have.
+bool indexed(const Source& source) { return !source.rows && source.files_a_part == 0; }
+
+/// Whether the program or a branch of it looks into records, so that an index takes their decoding.
+bool looks(const Program& program) {
+  if (program.made) return looks(*program.made);
+  return engine::looks_into_records(program) || std::ranges::any_of(program.branches, looks);
+}
+
+/// Makes the indexes that are missing, those of branches, too. They are in memory only as long as they are made.
 Result<void> index_all(const Program& program, const CountOptions& options,
                        const std::shared_ptr<engine::IndexStores>& stores) {
+  if (program.made) return index_all(*program.made, options, stores);
+  for (const Program& branch : program.branches) FOREBAY_DO(index_all(branch, options, stores));
+  if (!program.branches.empty() || !indexed(program.source)) return {};
   const auto pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4);
   std::vector<std::uint32_t> files(program.source.files.size());
   std::iota(files.begin(), files.end(), 0U);
@@ -68,13 +81,13 @@ Result<std::optional<std::int64_t>> count_batches(const Plan& plan, const CountO
   FOREBAY_DO(engine::check_threads(options.threads));
   if (engine::counted_by_index(program, options.shard)) {
     engine::BatchCount what{.epochs = options.epochs,
-                            .max_files = SIZE_MAX,
-                            .stores = std::make_shared<engine::IndexStores>(options.index_dir)};
+                            .limits = {.max_files = SIZE_MAX,
+                                       .max_turns = std::int64_t{1} << 30,
+                                       .stores = std::make_shared<engine::IndexStores>(options.index_dir)}};
     if (const Count known = batches_by_index(program, options.shard, what)) return known;
-    const bool indexed = !program.source.rows && program.source.files_a_part == 0;
-    if (indexed && (options.decode || !engine::looks_into_records(program))) {
-      FOREBAY_DO(index_all(program, options, what.stores));
-      what.stores = std::make_shared<engine::IndexStores>(options.index_dir);  // which looks at what was stored
+    if (options.decode || !looks(program)) {
+      FOREBAY_DO(index_all(program, options, what.limits.stores));
+      what.limits.stores = std::make_shared<engine::IndexStores>(options.index_dir);  // which looks at what was stored
       if (const Count known = batches_by_index(program, options.shard, what)) return known;
     }
   }

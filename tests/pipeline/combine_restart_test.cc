@@ -111,7 +111,11 @@ TEST(Combine, AStateOfAnotherCombinationIsRefused) {
   const Json state = kept(*loader);
   const auto weights = resumed(document_of({.options = R"("weights": [2, 1], )"}, branches), state);
   ASSERT_FALSE(weights.ok());
-  EXPECT_THAT(weights.error().text(), HasSubstr("what differs: source"));
+  EXPECT_THAT(weights.error().text(),
+              HasSubstr("stands in pass 0, and the weights of the mixture up to that pass are"));
+  const auto until = resumed(document_of({.options = R"("weights": [1, 2], "until": 7, )"}, branches), state);
+  ASSERT_FALSE(until.ok());
+  EXPECT_THAT(until.error().text(), HasSubstr("what differs: source"));
   const auto steps =
       resumed(document_of({.options = R"("weights": [1, 2], )"}, {branches[0], branch_of(folder, 1, shuffled)}), state);
   ASSERT_FALSE(steps.ok());

@@ -107,13 +107,13 @@ TEST(FreeBatches, AreDividedAmongAnyNumberOfShardsByRow) {
   EXPECT_TRUE(without_rows) << "a batch of fewer rows than shards";
 }
 
-TEST(FreeBatches, HaveNoShardsByFile) {
+TEST(FreeBatches, OverEpochsHaveNoShardsByFile) {
   const Folder folder;
   testing::write_five(folder);
   const auto shard =
       load(free_batches(folder, over_epochs), {.shard_index = 0, .shard_count = 2, .shard_by = ShardBy::file});
   ASSERT_FALSE(shard.ok());
-  EXPECT_THAT(shard.error().text(), ::testing::HasSubstr("shard by rows"));
+  EXPECT_THAT(shard.error().text(), ::testing::HasSubstr("set `epoch_boundary` to hard, or shard by rows"));
 }
 
 TEST(FreeBatches, AMadeUpStateDoesNotNameMoreRecordsThanABatchMayHave) {

@@ -50,6 +50,31 @@ TEST_P(Restart, AtEveryBatchGivesTheRestOfTheUnbrokenRun) {
   }
 }
 
+TEST_P(Restart, SeekGivesTheBatchWithANumberAndStandsBeforeIt) {
+  const Folder folder;
+  write_five(folder);
+  const Json json = document(folder.file("part-?.tfrecord"), std::get<0>(GetParam()), std::get<1>(GetParam()));
+  auto pipeline = load(json, {.threads = 2});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  const auto [unbroken, states] = testing::whole_run(*pipeline);
+  const auto stride = tests::how_much<std::size_t>(1, 3, 19);
+  for (std::size_t at = 0; at < states.size(); at += stride) {
+    const std::size_t number = (at * 7 + 3) % states.size();  // forwards and back
+    SCOPED_TRACE(number);
+    ASSERT_TRUE(pipeline->seek(static_cast<std::int64_t>(number)).ok());
+    const Json state = kept(*pipeline);
+    const auto from = unbroken.begin() + static_cast<std::ptrdiff_t>(number);
+    const auto end = from + std::min<std::ptrdiff_t>(2, unbroken.end() - from);
+    ASSERT_EQ(rest(*pipeline, 2), std::vector<std::string>(from, end));
+    auto again = resumed(json, state);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    ASSERT_EQ(rest(*again), std::vector<std::string>(from, unbroken.end()));
+  }
+  const auto past = pipeline->seek(static_cast<std::int64_t>(unbroken.size()) + 1);
+  ASSERT_FALSE(past.ok());
+  EXPECT_EQ(past.error().code(), Code::config);
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, Restart,
                          ::testing::Combine(::testing::ValuesIn(orders()), ::testing::ValuesIn(boundaries())));
 
@@ -300,6 +325,24 @@ TEST(Shards, ThatDoNotDivideABatchAreRefusedWithThoseThatDo) {
   ASSERT_FALSE(pipeline.ok());
   EXPECT_EQ(pipeline.error().text(),
             "shard: a batch of 12 rows cannot be divided among 5 shards; counts that fit: 1, 2, 3, 4, 6, 12");
+}
+
+TEST(Seek, ThatIsStoppedLeavesTheLoaderWhereItWas) {
+  const Folder folder;
+  write_five(folder);
+  const Json json = document(folder.file("part-?.tfrecord"),
+                             R"({"filter": {"where": "id >= 0"}}, {"batch": {"size": 2}})", R"(, "epochs": null)");
+  auto pipeline = load(json, {.threads = 1});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.error().text();
+  const std::vector<std::string> first = rest(*pipeline, 2);
+  int asked = 0;
+  const auto stopped = pipeline->seek(100'000'000, [&] { return ++asked > 1; });
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code(), Code::cancelled);
+  auto whole = load(json, {.threads = 1});
+  const std::vector<std::string> begin = rest(*whole, 4);
+  const std::vector<std::string> next = rest(*pipeline, 2);
+  EXPECT_EQ(next, std::vector<std::string>(begin.begin() + 2, begin.end()));
 }
 
 }  // namespace

@@ -126,6 +126,36 @@ def check_restarts(pipe: Any, whole: Stream, rng: random.Random) -> None:
             state, done = loader.state_dict(), done + len(found)
 
 
+def check_seek(pipe: Any, whole: Stream, rng: random.Random) -> None:
+    """From any place to the batch with any number, forwards and back."""
+    if whole.end or not whole.batches:      # budgets of bad rows count anew from the place of a seek
+        return
+    with load(pipe, threads=rng.choice([1, 4])) as loader:
+        run_up = rng.randint(0, min(3, len(whole.batches)))
+        for _ in range(run_up):
+            next(loader)
+        for _ in range(2):
+            done = rng.randint(0, len(whole.batches) - 1)
+            try:
+                loader.seek(whole.batches[done].number)
+            except fb.StateError:           # timing or the program decides: told by the tests of `seek`
+                return
+            found = [digest(batch) for batch in itertools.islice(loader, min(rng.randint(1, MOST), len(whole.batches) - done))]
+            same((found, ""), (whole.rest(done)[0][:len(found)], ""), f"a seek to batch {whole.batches[done].number}")
+
+
+def check_length(pipe: Any, whole: Stream) -> None:
+    """What is told of the number of batches is so."""
+    if whole.end or len(whole.batches) == MOST:
+        return
+    with load(pipe, threads=2) as loader:
+        try:
+            told = len(loader)
+        except TypeError:       # it is not known without decoding
+            return
+        assert told == len(whole.batches), f"{told} batches are told, and {len(whole.batches)} come"
+
+
 def rows_of(batches: "list[Any]") -> "list[Any]":
     """Of each row that is not empty its key, or the origins of its spans, and its `id`."""
     rows = []
@@ -136,6 +166,11 @@ def rows_of(batches: "list[Any]") -> "list[Any]":
         ids = np.asarray(batch["id"]).reshape(-1).tolist() if "id" in batch else [None] * batch.rows
         rows += [(key, i) for key, i in zip(keys, ids) if key]
     return rows
+
+
+def named(row: "tuple[Any, Any]") -> str:
+    """Rows that are made are numbered anew in each shard by file: they are told by their `id`."""
+    return str(row[1] if "rows of '" in str(row[0]) else row)
 
 
 def check_shards(pipe: Any, whole: Stream, drawn: Case, rng: random.Random) -> None:
@@ -168,7 +203,7 @@ def check_shards(pipe: Any, whole: Stream, drawn: Case, rng: random.Random) -> N
             assert found[:len(wanted)] == wanted or sorted(map(str, found)) == sorted(map(str, wanted)), \
                 f"{count} shards by row have other rows in batch {number}"
     elif drawn.whole and "shuffle_batches" not in drawn.code:
-        found, wanted = (collections.Counter(map(str, rows_of(batches))) for batches in (sum((s.batches for s in shares), []), whole.batches))
+        found, wanted = (collections.Counter(map(named, rows_of(batches))) for batches in (sum((s.batches for s in shares), []), whole.batches))
         assert not found - wanted, f"{count} shards by {by} have rows that the run has not, or has less often: {found - wanted}"
         if by == "element" and any(batcher in drawn.code for batcher in (".token_budget(", ".buckets(", ".packed(")):
             assert not wanted - found, f"{count} shards by element lack rows: {wanted - found}"
@@ -229,6 +264,8 @@ def check(seed: int, clean: pathlib.Path) -> None:
         path.unlink()
     check_threads(pipe, whole)
     check_restarts(pipe, whole, rng)
+    check_seek(pipe, whole, rng)
+    check_length(pipe, whole)
     if rng.random() < .5:
         try:
             check_shards(pipe, whole, drawn, rng)

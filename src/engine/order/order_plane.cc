@@ -47,6 +47,7 @@ Result<void> OrderPlane::begin() {
   if (program_.batching.carries) passes_->carry(*batcher_);
   rows_ = BatchRows{ahead_.handles, &passes_->epoch()};
   if (from_ > start_.from) passes_->skip_to(from_);
+  if (program_.batch_orders.empty()) passes_->want_from(sought_);  // they are cut in the order of their numbers
   begin_blocks();
   // The last batch is cut as usual, and so is every batch that is not full.
   const std::int64_t batches = start_.next - 1 - start_.batch;
@@ -131,7 +132,8 @@ bool OrderPlane::take_before_fault(BatchLayout& layout) {
   if (!in_order || rows_.placed() || layout.handles.empty() || std::ranges::any_of(layout.handles, has_none))
     return false;
   layout.number = number_;
-  if (number_ < start_.next || passes_->epoch() < from_ || number_ % shard_.batch_count != shard_.batch_index)
+  if (number_ < std::max(start_.next, sought_) || passes_->epoch() < from_ ||
+      number_ % shard_.batch_count != shard_.batch_index)
     return false;
   if (!take_rows(layout).ok()) return false;
   layout.rows = std::ssize(layout.handles);
@@ -165,9 +167,9 @@ Result<bool> OrderPlane::decide(BatchLayout& layout) {
   }
 }
 
-/// Whether the batch is of a wanted epoch and of this shard by batch.
+/// Whether the batch is of a wanted epoch and of this shard by batch, and not before the one that is sought.
 bool OrderPlane::wanted(const BatchLayout& layout) const {
-  return layout.epoch >= from_ && layout.number % shard_.batch_count == shard_.batch_index;
+  return layout.epoch >= from_ && layout.number >= sought_ && layout.number % shard_.batch_count == shard_.batch_index;
 }
 
 Result<bool> OrderPlane::cut_or_take(BatchLayout& layout) {

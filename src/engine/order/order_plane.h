@@ -40,6 +40,8 @@ class OrderPlane {
 
   /// Batches of epochs before this one are left out from now on. Never goes back to an earlier epoch.
   void skip_to(std::int64_t epoch);
+  /// Batches with smaller numbers are left out. Called before the first `next`.
+  void leave_out_before(std::int64_t number) { sought_ = number; }
   /// Charges the rows that were cut ahead to the memory budget.
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
@@ -48,6 +50,8 @@ class OrderPlane {
       occurrences_charge_.set(pool, occurrences_.bytes(), MemoryUse::order);
   }
 
+  /// The number that the next batch of the stream has: of a run from its beginning, the batches that were cut.
+  [[nodiscard]] std::int64_t batches_cut() const { return number_; }
   /// How many rows wait in the batcher; nameless where none ever does.
   [[nodiscard]] const Gauge& batcher_gauge() const { return batcher_gauge_; }
 
@@ -104,6 +108,7 @@ class OrderPlane {
   std::int64_t number_;           // in the stream, of the batch that is cut next
   std::int64_t ordinal_;          // of the batch that is handed over next: counts those that are made, without gaps
   std::int64_t from_;             // batches of earlier epochs are left out
+  std::int64_t sought_ = 0;       // batches with smaller numbers are left out
   std::int64_t pass_;             // the pass that `done_` belongs to
   std::int64_t done_;             // millionths of that pass: the largest so far
   std::int64_t passing_ = 0;      // rows of a restart that `pass_over` has to go past

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -53,6 +54,11 @@ class Passes final : public Handles {
   /// Batches of earlier epochs are dropped from now on.
   void skip_to(std::int64_t epoch) {
     from_ = epoch;
+    repeat_order_only();
+  }
+  /// Batches before number `batch` are dropped, too.
+  void want_from(std::int64_t batch) {
+    first_wanted_ = std::max(first_wanted_, batch);
     repeat_order_only();
   }
   /// Whether the last two passes had no records.
@@ -108,10 +114,10 @@ class Passes final : public Handles {
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
   std::vector<PassBegin> batch_passes_;
-  std::int64_t batch_;               // number of the batch that is being cut
-  const std::int64_t first_wanted_;  // number of the first batch to deliver
-  std::int64_t from_;                // epoch of the first batch to deliver
-  std::int64_t pulled_ = 0;          // handles pulled into that batch so far
+  std::int64_t batch_;         // number of the batch that is being cut
+  std::int64_t first_wanted_;  // number of the first batch to deliver
+  std::int64_t from_;          // epoch of the first batch to deliver
+  std::int64_t pulled_ = 0;    // handles pulled into that batch so far
   std::int64_t placeholders_;
   std::vector<Ordering> unfiltered_;  // the orders of records before the first one with attributes
   std::int64_t given_ = 0;            // handles of this pass that were pulled

@@ -26,6 +26,7 @@ struct OnCorrupt {
   /// With skip_row: an order or a batcher looks into the records before they get rows, so those that are corrupt are
   /// skipped then. The budgets judge these, and the rows that are left out later, each alone.
   bool looks = false;
+  bool operator==(const OnCorrupt&) const = default;
 };
 
 /// Whether records are judged when they are read, before they get rows.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -185,19 +186,13 @@ struct Program {
   Combining combining;
   /// The plan whose rows are the source (made_rows.h); null: the source reads data.
   std::shared_ptr<const Program> made = {};
+  /// The part of the source with the rows that `made` makes of the files of shard `index` of `count`.
+  std::function<RowPart(std::int64_t index, std::int64_t count)> made_of = {};
   bool makes_rows = false;           ///< Its batches are the rows of another plan: no device copies from them.
   bool repeat = false;               ///< Of a branch: it begins its next epoch by itself.
   std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
-
-/// `Program::stream` of a run of `program` with this shard. Shards by row and by batch have the stream of the whole
-/// run.
-[[nodiscard]] inline std::uint64_t stream_of(const Program& program, const Shard& shard) {
-  if (!own_stream(shard)) return program.stream;
-  const std::uint64_t kind = shard.by == ShardBy::element ? 0x656c656d656e74 : 0;  // "element"
-  return mix((program.stream ^ kind) + static_cast<std::uint64_t>(shard.count));
-}
 
 /// Whether an order goes through the rows of a pass more than once.
 [[nodiscard]] inline bool repeats(const Program& program) {
@@ -209,6 +204,28 @@ struct Program {
 /// Whether the program or a branch of it has rows that another plan makes.
 [[nodiscard]] inline bool has_made_rows(const Program& program) {
   return program.made || std::ranges::any_of(program.branches, has_made_rows);
+}
+
+/// Whether each pass begins all branches anew, so that a pass can be gone through without those before it.
+[[nodiscard]] inline bool passes_are_alike(const Program& program) {
+  if (program.branches.empty() || !program.combining.make) return true;
+  return program.combining.end.when == PassEnd::When::all &&
+         std::ranges::none_of(program.branches, [](const Program& branch) { return branch.repeat; });
+}
+
+/// Whether a state of a shard fits that shard alone: by file, the branches of each have gone on as far as their own
+/// files say.
+[[nodiscard]] inline bool has_own_states(const Program& program, const Shard& shard) {
+  return shard.count > 1 && shard.by == ShardBy::file && !passes_are_alike(program);
+}
+
+/// `Program::stream` of a run of `program` with this shard. Shards by row and by batch have the stream of the whole
+/// run.
+[[nodiscard]] inline std::uint64_t stream_of(const Program& program, const Shard& shard) {
+  if (!own_stream(shard)) return program.stream;
+  const std::uint64_t kind = shard.by == ShardBy::element ? 0x656c656d656e74 : 0;  // "element"
+  const std::uint64_t all = mix((program.stream ^ kind) + static_cast<std::uint64_t>(shard.count));
+  return has_own_states(program, shard) ? mix(all + static_cast<std::uint64_t>(shard.index)) : all;
 }
 
 /// The number of the first file of branch `branch` in the list of all files.

@@ -15,7 +15,7 @@
 #include "engine/order/shards/batch_counts.h"
 #include "engine/order/shards/element_shard.h"
 #include "engine/order/shards/file_shard.h"
-#include "engine/order/shards/shard_counts.h"
+#include "engine/order/shards/run_shard.h"
 #include "engine/program/plan_access.h"
 #include "engine/read/file_versions.h"
 #include "engine/requests/line_count.h"
@@ -32,60 +32,6 @@ namespace {
 constexpr std::int64_t max_prefetch = 1'000'000;
 constexpr std::int64_t max_trace = std::int64_t{1} << 24;  // spans
 
-/// The shard of options that are resolved. A single shard takes everything, whatever it is by.
-Shard shard_of(const RunOptions& options) {
-  return {.index = options.shard_index,
-          .count = options.shard_count,
-          .by = options.shard_count > 1 ? options.shard_by : ShardBy::row,
-          .batch_index = options.batch_index,
-          .batch_count = options.batch_count};
-}
-
-Result<void> check_part(std::string_view name, std::int64_t index, std::int64_t count) {
-  if (count >= 1 && index >= 0 && index < count) return {};
-  return Error{
-      Code::config, Detail::invalid_argument,
-      fmt::format("{}: must be (index, count) with index from 0 to count - 1, found ({}, {})", name, index, count)};
-}
-
-Result<void> check_shard(const engine::Program& program, const RunOptions& options) {
-  const auto rows = program.batching.max_rows;
-  FOREBAY_DO(check_part("shard", options.shard_index, options.shard_count));
-  FOREBAY_DO(check_part("shard by batch", options.batch_index, options.batch_count));
-  if (!engine::fits_lanes(program.batching, shard_of(options)))
-    return Error{Code::config, Detail::invalid_argument, fmt::format("shard: {}", engine::lanes_by_rows)};
-  if (options.batch_count > 1 && !program.deterministic) {
-    return Error{Code::config, Detail::invalid_argument,
-                 "shard: the batches must be the same everywhere to be dealt; set `deterministic` to true"};
-  }
-  const Shard shard = shard_of(options);
-  const bool whole = shard.by == ShardBy::element && !program.batching.make_sized;  // each shard has whole batches
-  if (!rows || whole || *rows % options.shard_count == 0) {
-    if (shard.by == ShardBy::file) return engine::check_file_shard(program, shard.count);
-    if (shard.by == ShardBy::element) return engine::check_element_shard(program, shard.count);
-    return {};
-  }
-  return Error{Code::config, Detail::invalid_argument, "shard: " + engine::shard_misfit(*rows, options.shard_count)};
-}
-
-/// Fills in the document's shard where the options have none, and turns a shard by batch into the one beside a shard.
-/// Fails with Code::config when there are two shards by batch.
-Result<void> resolve_shard(const Shard& document, RunOptions& options) {
-  if (options.shard_count == 0) {
-    Shard taken = document;
-    if (options.batch_count != 0) taken.batch_index = options.batch_index, taken.batch_count = options.batch_count;
-    options.take(taken);
-  }
-  if (options.batch_count == 0) options.batch_index = 0, options.batch_count = 1;
-  if (options.shard_by != ShardBy::batch) return {};
-  if (options.batch_count != 1)
-    return Error{Code::config, Detail::invalid_argument, "shard: two shards are by batch; give one of them"};
-  options.batch_index = std::exchange(options.shard_index, 0);
-  options.batch_count = std::exchange(options.shard_count, 1);
-  options.shard_by = ShardBy::row;
-  return {};
-}
-
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   const auto refuse = [](std::string_view name, std::int64_t found, std::int64_t max) {
     return Error{Code::config, Detail::invalid_argument,
@@ -101,8 +47,7 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.prefetch == 0) options.prefetch = program.prefetch;
   if (options.threads == 0) options.threads = engine::usual_threads();
   if (options.memory == 0) options.memory = engine::usual_memory();
-  FOREBAY_DO(resolve_shard(program.shard, options));
-  FOREBAY_DO(check_shard(program, options));
+  FOREBAY_DO(engine::resolve_shard(program, options));
   FOREBAY_DO(States::check(program, options.memory));
   return options;
 }
@@ -213,6 +158,28 @@ class Loader::Running {
     after_ahead_.reset();
     return {};
   }
+  Result<void> go_through(std::int64_t number, const std::function<bool()>& stop) EXCLUDES(mutex_) {
+    constexpr std::chrono::milliseconds look{100};
+    const std::int64_t apart = std::max<std::int64_t>(1, options_.batch_count);
+    const std::int64_t last = number - 1 - (number - 1 - options_.batch_index % apart + apart) % apart;
+    FOREBAY_DO(restart({}, {}));
+    if (last < 0) return {};
+    const auto run = scheduler();
+    run->leave_out_before(last);
+    while (true) {
+      bool timed_out = false;
+      const auto content = run->next(look, timed_out);
+      if (timed_out && stop && stop()) return Error{Code::cancelled, "seek: it was interrupted"};
+      if (timed_out) continue;
+      FOREBAY_DO(content);
+      if (!*content)
+        return Error{Code::config, Detail::invalid_argument,
+                     fmt::format("seek: the run ends before batch {}; give the number of a batch that it has", number)};
+      const engine::Lock lock{mutex_};
+      position_ = (*content)->layout.after;
+      return {};
+    }
+  }
   void close() EXCLUDES(mutex_) {
     std::shared_ptr<const Batch::Content> dropped;  // freed without the mutex
     const auto closing = [&] {
@@ -231,7 +198,7 @@ class Loader::Running {
   }
 
   /// The shard, for the state of the run.
-  [[nodiscard]] engine::Shard shard() const { return shard_of(options_); }
+  [[nodiscard]] engine::Shard shard() const { return engine::shard_of(options_); }
 
   /// Adds the line to an error of a text file. Nothing: the deadline passed, and the next call goes on.
   [[nodiscard]] std::optional<Error> placed(const Error& error, engine::LineCount::Clock::time_point until) {
@@ -264,8 +231,13 @@ class Loader::Running {
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
-    const auto make = own.by == ShardBy::file ? engine::file_shard : engine::element_shard;
-    return std::make_shared<engine::Scheduler>(make(engine::program_of(plan_), own.index, own.count), whole, at);
+    const engine::Program& program = engine::program_of(plan_);
+    if (own.by == ShardBy::element)
+      return std::make_shared<engine::Scheduler>(engine::element_shard(program, own.index, own.count), whole, at);
+    const engine::FileShard files = engine::file_shard(program, own.index, own.count, whole);
+    if (files.passes) whole.memory -= whole.memory / engine::FileShard::part_for_passes;
+    return std::make_shared<engine::Scheduler>(files.program, whole, at, engine::usual_stuck_after,
+                                               engine::RunParts{.passes = files.passes});
   }
 
   [[nodiscard]] std::shared_ptr<States> states_from(const engine::Position& at) const {
@@ -372,6 +344,14 @@ Result<engine::Position> LoaderAccess::position(const Loader& loader) {
 Result<void> LoaderAccess::skip_to(Loader& loader, std::int64_t epoch) {
   if (loader.running_->forked()) return forked_error();
   loader.running_->skip_to(epoch);
+  return {};
+}
+
+Result<void> LoaderAccess::go_through(Loader& loader, std::int64_t number, const std::function<bool()>& stop) {
+  if (loader.running_->forked()) return forked_error();
+  FOREBAY_DO(loader.running_->go_through(number, stop));
+  loader.running_->failure.reset();
+  loader.running_->notice.clear();
   return {};
 }
 

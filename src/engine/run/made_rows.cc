@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/made_rows.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "engine/blocks/run_share.h"
+#include "engine/order/shards/own_files.h"
 #include "engine/run/scheduler.h"
 
 namespace forebay::engine {
@@ -12,6 +16,21 @@ namespace forebay::engine {
 namespace {
 
 using Content = std::shared_ptr<const Batch::Content>;
+
+struct MadePlan {
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Program> by_row;  ///< The same with batches of one row.
+  bool alike = true;                      ///< As passes_are_alike.
+};
+
+/// The program with batches of one row.
+std::shared_ptr<const Program> by_row(const Program& program) {
+  auto out = std::make_shared<Program>(program);
+  out->batching.make = [make = program.batching.make_sized](const BatcherContext& context) { return make(context, 1); };
+  out->batching.max_rows = 1;
+  out->batching.batches = [](std::int64_t rows) { return std::optional{rows}; };
+  return out;
+}
 
 /// A run of the plan. It outlives the reader of a pass where the next pass goes on from there.
 struct MadeRun {
@@ -72,6 +91,11 @@ std::shared_ptr<const RowBlock> block_of(const Content& content, std::int64_t fi
   }
   out->owner = kept;
   return out;
+}
+
+std::shared_ptr<const MadePlan> plan_of(std::shared_ptr<const Program> program) {
+  MadePlan out{.program = program, .by_row = by_row(*program), .alike = passes_are_alike(*program)};
+  return std::make_shared<const MadePlan>(std::move(out));
 }
 
 class MadeReader final : public PartReader {
@@ -143,7 +167,7 @@ class MadeReader final : public PartReader {
                              .batch_count = 1,
                              .index_dir = share.index_dir};
     run_->scheduler =
-        std::make_unique<Scheduler>(std::move(own), options, std::move(start), std::chrono::seconds{30},
+        std::make_unique<Scheduler>(std::move(own), options, std::move(start), usual_stuck_after,
                                     RunParts{.pool = share.pool, .ready = context_.wake, .gives_short = true});
   }
 
@@ -175,13 +199,28 @@ class MadeReader final : public PartReader {
   bool by_row_ = false;     // batches have one row, since an error
 };
 
+Result<std::unique_ptr<PartReader>> open_made(std::shared_ptr<const MadePlan> plan, ReadContext context) {
+  return std::unique_ptr<PartReader>{std::make_unique<MadeReader>(std::move(plan), std::move(context))};
+}
+
 }  // namespace
 
-std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open_made(MadePlan plan) {
-  return [plan = std::make_shared<const MadePlan>(std::move(plan))](
-             ReadContext context) -> Result<std::unique_ptr<PartReader>> {
-    return std::unique_ptr<PartReader>{std::make_unique<MadeReader>(plan, std::move(context))};
+RowPart made_part(std::string name, std::shared_ptr<const Program> program) {
+  RowPart out{.name = std::move(name)};
+  out.open = [plan = plan_of(std::move(program))](ReadContext context) { return open_made(plan, std::move(context)); };
+  out.seeks = true;
+  return out;
+}
+
+RowPart made_part_of(const std::string& name, const std::shared_ptr<const Program>& program, std::int64_t index,
+                     std::int64_t count) {
+  RowPart out{.name = fmt::format("{}, shard {} of {}", name, index, count)};
+  // Made when it is opened: of all shards, a run opens one.
+  out.open = [program, index, count](ReadContext context) {
+    return open_made(plan_of(std::make_shared<const Program>(own_files(*program, index, count))), std::move(context));
   };
+  out.seeks = true;
+  return out;
 }
 
 }  // namespace forebay::engine

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <string>
 
 #include <forebay/rows.h>
 
@@ -18,15 +18,13 @@ namespace forebay::engine {
 ///
 /// This is how stages stand behind others for which the engine has no way without it (ADR 0066). It costs one copy of
 /// the rows, and a restart makes again what its orders held.
-struct MadePlan {
-  std::shared_ptr<const Program> program;
-  std::shared_ptr<const Program> by_row;  ///< The same with batches of one row.
-  /// Whether each pass begins all sources anew, so that a pass can be made without those before it.
-  bool alike = true;
-};
+///
+/// Returns the part with those rows. It opens the rows of one pass, from a row on, with a run that has a share of the
+/// budget and of the threads of the run around it (ReadContext::share).
+[[nodiscard]] RowPart made_part(std::string name, std::shared_ptr<const Program> program);
 
-/// Opens the rows of one pass, from a row on. The reader is a run with a share of the budget and of the threads of the
-/// run that opens it (ReadContext::share).
-[[nodiscard]] std::function<Result<std::unique_ptr<PartReader>>(ReadContext)> open_made(MadePlan plan);
+/// The same of the files of shard `index` of `count` (own_files.h).
+[[nodiscard]] RowPart made_part_of(const std::string& name, const std::shared_ptr<const Program>& program,
+                                   std::int64_t index, std::int64_t count);
 
 }  // namespace forebay::engine

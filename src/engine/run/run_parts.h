@@ -8,6 +8,7 @@
 
 #include "engine/memory/allocator.h"
 #include "engine/memory/buffer_pool.h"
+#include "engine/order/shards/shard_passes.h"
 #include "engine/tickets/finish/batch_content.h"
 
 namespace forebay::engine {
@@ -21,6 +22,7 @@ struct RunParts {
   /// does no other work meanwhile. An error, or what it throws, is that of the batch. A batch that a close or a skipped
   /// epoch drops afterwards is not delivered; its content lives on as long as it has an owner.
   std::function<Result<void>(const std::shared_ptr<const Batch::Content>&)> finished;
+  std::shared_ptr<ShardPasses> passes = {};  ///< Of a shard by file: stopped when the run is closed.
   // Of a run that makes rows for another one (made_rows.h):
   std::shared_ptr<BufferPool> pool = {};  ///< The memory and the budget of that run; null: its own.
   /// Called from any thread, with the mutex of the run held, when `next` has something to give: a batch, the end or an

@@ -8,6 +8,7 @@
 
 #include "engine/memory/catch_all.h"
 #include "engine/order/files/own_rows.h"
+#include "engine/order/shards/run_shard.h"
 
 namespace forebay::engine {
 
@@ -46,17 +47,6 @@ class Scheduler::Unlocked {
   const std::int64_t what_;
   const Clock::time_point since_;
 };
-
-namespace {
-
-Shard shard_of(const RunOptions& options) {
-  return {.index = options.shard_index,
-          .count = options.shard_count,
-          .batch_index = options.batch_index,
-          .batch_count = std::max<std::int64_t>(1, options.batch_count)};
-}
-
-}  // namespace
 
 Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start,
                      std::chrono::milliseconds stuck_after, RunParts parts)
@@ -98,6 +88,7 @@ Scheduler::~Scheduler() { close(); }
 void Scheduler::close() {
   if (!begin_close()) return;
   open_files_.stop();
+  if (parts_.passes) parts_.passes->stop();
   if (!parts_.pool) pool_->close();
   for (std::thread& worker : workers_) worker.join();
   {

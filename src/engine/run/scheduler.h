@@ -25,6 +25,8 @@
 
 namespace forebay::engine {
 
+inline constexpr std::chrono::seconds usual_stuck_after{30};  ///< See Scheduler::Scheduler.
+
 /// Runs one program: owns its workers, its order plane and its line of batches.
 ///
 /// A thread that has time looks for work in this order: a ticket of the oldest batch, the order of the next batch, a
@@ -52,7 +54,7 @@ class Scheduler {
   /// Starts the workers; they wait for the first `next`. A run in which all threads are idle for `stuck_after` although
   /// its next batch is not there fails.
   Scheduler(std::shared_ptr<const Program> program, const RunOptions& options, Position start = {},
-            std::chrono::milliseconds stuck_after = std::chrono::seconds{30}, RunParts parts = {});
+            std::chrono::milliseconds stuck_after = usual_stuck_after, RunParts parts = {});
   ~Scheduler();
 
   /// The next batch; null at the end. A failed run repeats its error. `timeout` bounds the wait, not the work; when it
@@ -62,6 +64,8 @@ class Scheduler {
   /// Batches of epochs before this one are not delivered any more. Those that are not decided yet are not decoded
   /// either.
   void skip_to(std::int64_t epoch) EXCLUDES(mutex_);
+  /// Leaves out all batches with smaller numbers. Called before the first `next`.
+  void leave_out_before(std::int64_t number) { order_.leave_out_before(number); }
   /// Stops the run and joins its workers. Several threads may call at once; each call returns when all is closed.
   void close() EXCLUDES(mutex_);
   [[nodiscard]] Stats stats() const EXCLUDES(mutex_);

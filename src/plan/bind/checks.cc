@@ -10,7 +10,6 @@
 #include <forebay/scalar.h>
 
 #include "columns/scalar.h"
-#include "engine/order/shards/file_shard.h"
 #include "engine/order/shards/shard_counts.h"
 #include "plan/document/on_corrupt.h"
 #include "plan/document/shard.h"
@@ -244,13 +243,8 @@ void check_shard(const BoundDocument& bound, Faults& faults) {
   if (json == nullptr || !rows) return;
   Faults none;
   const engine::Shard shard = read_shard(*json, none);
-  const bool by_file = shard.by == ShardBy::file && shard.count > 1;
-  if (by_file && bound.columns.windows) complain(*json, std::string{engine::windowed_file_shard}, faults);
-  if (by_file && !engine::countable(orderings(bound.stages.record_orders)))
-    complain(*json, std::string{engine::filtered_file_shard}, faults);
-  if (by_file && bound.combines == Combines::branches)
-    complain(*json, std::string{engine::combined_file_shard}, faults);
-  if (!shard.source.empty() || *rows % shard.count == 0) return;
+  const bool whole = engine::own_stream(shard) && !bound.columns.batching.make_sized;  // each shard has whole batches
+  if (whole || !shard.source.empty() || *rows % shard.count == 0) return;
   complain(*json, engine::shard_misfit(*rows, shard.count), faults);
 }
 

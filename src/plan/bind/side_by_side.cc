@@ -68,6 +68,7 @@ class SideBySide {
     };
     const auto moving = std::ranges::find_if(orders_, has_moving);
     if (moving != orders_.end()) check_alike(static_cast<std::size_t>(moving - orders_.begin()));
+    for (std::size_t i = 0; i < branches_.size(); ++i) check_inside(i);
     for (const SideBranch& branch : branches_) check_policy(branch);
   }
 
@@ -94,6 +95,19 @@ class SideBySide {
     }
   }
 
+  /// Branches of a branch have no counterparts in the other ones.
+  void check_inside(std::size_t branch) {
+    for (const OrderStage* order : orders_of(branches_[branch].inside)) {
+      if (!moves(*order)) continue;
+      complain(*order->stage.options,
+               fmt::format("'{}' moves rows within branch {} of a `zip`, so rows that belong together would be "
+                           "separated; put it behind the `zip`",
+                           order->stage.plugin, branch),
+               faults_);
+      return;
+    }
+  }
+
   /// Orders draw by the stretch that they stand in, and windows before them change how many rows they move.
   [[nodiscard]] bool same_stretches(std::size_t one, std::size_t other) const {
     if (branches_[one].stages.size() == 1 && branches_[other].stages.size() == 1) return true;
@@ -113,17 +127,13 @@ class SideBySide {
   }
 
   void check_policy(const SideBranch& branch) {
-    if (!branch.skips || told_) return;
+    if (branch.instead_of_skips.empty() || told_) return;
     told_ = true;
-    const std::string_view way_out =
-        branch.made ? "put the windows, orders and combinations of the branches behind `zip`, or use \"fail\""
-                    : "use \"skip_row\" for the whole document, which leaves a row out of all branches";
-    complain(
-        branch.document.on_corrupt.json,
-        fmt::format("records that are skipped in one branch would leave the rows after them beside rows that they do "
-                    "not belong to; {}",
-                    way_out),
-        faults_);
+    complain(branch.document.on_corrupt.json,
+             fmt::format("records that are skipped in one branch would leave the rows after them beside rows that they "
+                         "do not belong to; {}",
+                         branch.instead_of_skips),
+             faults_);
   }
 
   const std::span<const SideBranch> branches_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "plan/bind/stages.h"
 #include "plan/document/faults.h"
@@ -14,8 +15,9 @@ struct SideBranch {
   const Json& json;
   std::vector<const Stages*> stages;  ///< Of each stretch in which it is planned.
   const PipelineDocument& document;
-  bool skips = false;  ///< A corrupt record would be no row, instead of a bad one.
-  bool made = false;   ///< A run of its own makes the rows.
+  std::vector<const Stages*> inside = {};  ///< Of the branches of this branch, where it is a combination.
+  /// Set: a corrupt record would be no row, instead of a bad one. What to do about that.
+  std::string_view instead_of_skips = {};
 };
 
 /// Checks that rows which belong together stay together: all branches move their rows alike, by orders that depend on

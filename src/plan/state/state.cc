@@ -2,21 +2,20 @@
 #include "plan/state/state.h"
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <span>
 
 #include <fmt/format.h>
 
 #include <forebay/loader.h>
 
-#include "columns/crc32c.h"
 #include "engine/program/plan_access.h"
-#include "engine/program/saved_states.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/states.h"
 #include "engine/tickets/finish/batch_content.h"
 #include "plan/document/names.h"
 #include "plan/state/state_data.h"
+#include "plan/state/state_document.h"
 
 namespace forebay {
 namespace plan {
@@ -24,138 +23,6 @@ namespace {
 
 using engine::Position;
 using engine::Section;
-
-/// The parts of a plan and their hashes, by name.
-using PlanParts = std::vector<std::pair<std::string, std::string>>;
-
-/// The content of a state document.
-struct State {
-  std::vector<Section> sections;
-  engine::SourceSizes data;
-  PlanParts plan;
-};
-
-Error refuse(Detail detail, std::string message) { return Error{Code::state, detail, std::move(message)}; }
-
-/// Fails when the texts of the sections exceed what a state may have.
-Result<void> check_size(const std::vector<Section>& sections) {
-  constexpr std::int64_t room_for_others = 1 << 20;
-  std::int64_t bytes = 0;
-  for (const Section& section : sections) {
-    for (const auto& [name, text] : section.texts) bytes += std::ssize(text);
-  }
-  if (bytes <= max_state_bytes - room_for_others) return {};
-  return refuse(Detail::resource_exhausted,
-                fmt::format("the saved states of the sequences take {} bytes as text, and a state has at most {}; make "
-                            "`batch_size` or the shapes of `states` smaller, or save the state of the run where all "
-                            "sequences have ended",
-                            bytes, max_state_bytes - room_for_others));
-}
-
-/// Returns the checksum of all other members of the state. The layout of the JSON and the order of its members do not
-/// matter.
-std::string checksum(State state) {
-  std::string text = fmt::format("forebay state {}\n", state_version);
-  std::ranges::sort(state.sections, {}, &Section::stage);
-  for (Section& section : state.sections) {
-    text += fmt::format("section {}\n", section.stage);
-    std::ranges::sort(section.values);
-    for (const auto& [name, value] : section.values) text += fmt::format("{} {}\n", name, value);
-    std::ranges::sort(section.texts);
-    for (const auto& [name, value] : section.texts) text += fmt::format("text {} {}\n", name, value);
-  }
-  text += data_text(state.data);
-  std::ranges::sort(state.plan);
-  for (const auto& [name, hash] : state.plan) text += fmt::format("{} {}\n", name, hash);
-  return fmt::format("{:08x}", columns::crc32c(std::as_bytes(std::span{text})));
-}
-
-Json sections_json(const std::vector<Section>& sections) {
-  Json out = Json::object();
-  for (const Section& section : sections) {
-    Json& values = out.set(section.stage, Json::object());
-    for (const auto& [name, value] : section.values) values.set(name, value);
-    for (const auto& [name, value] : section.texts) values.set(name, value);
-  }
-  return out;
-}
-
-Result<std::vector<Section>> read_sections(const Json& state) {
-  FOREBAY_TRY(const Json* const json, state_member(state, "sections", Json::Kind::object, "an object"));
-  std::vector<Section> out;
-  for (const auto& [stage, values] : json->members()) {
-    FOREBAY_DO(state_member(*json, stage.c_str(), Json::Kind::object, "an object"));
-    Section section{.stage = stage, .values = {}};
-    for (const auto& [name, member] : values.members()) {
-      if (member.is(Json::Kind::string) && stage == engine::saver_stage) {
-        section.texts.emplace_back(name, member.string());
-        continue;
-      }
-      FOREBAY_TRY(const std::int64_t value, state_count(values, name.c_str()));
-      section.values.emplace_back(name, value);
-    }
-    out.push_back(std::move(section));
-  }
-  return out;
-}
-
-Result<void> check_version(const Json& state) {
-  if (state.is(Json::Kind::object) && state.find("version") == nullptr && state.find("forebay_state") != nullptr) {
-    return refuse(
-        Detail::failed_precondition,
-        fmt::format("the state was written by an older Forebay, whose states this one does not read (it reads "
-                    "version {}); let that Forebay finish the run, or begin the run anew",
-                    state_version));
-  }
-  if (!state.is(Json::Kind::object) || state.find("version") == nullptr)
-    return refuse(Detail::invalid_argument, "this is no state of a Forebay pipeline: it has no member 'version'");
-  FOREBAY_TRY(const std::int64_t version, state_count(state, "version"));
-  if (version == state_version) return {};
-  return refuse(
-      Detail::failed_precondition,
-      fmt::format("the state has version {}, this Forebay knows version {}; {}", version, state_version,
-                  version > state_version ? "use the Forebay that wrote it, or a newer one"
-                                          : "let the Forebay that wrote it finish the run, or begin the run anew"));
-}
-
-/// Fails for a member that is not in `known`: the checksum would not cover it.
-Result<void> check_members(const Json& json, std::span<const std::string_view> known) {
-  for (const auto& [name, value] : json.members()) {
-    if (std::ranges::count(known, name) == 1) continue;
-    return refuse(Detail::data_loss, fmt::format("corrupt state: it has a member '{}', which no state has", name));
-  }
-  if (json.members().size() == known.size()) return {};
-  return refuse(Detail::data_loss, "corrupt state: a member is missing or stands there twice");
-}
-
-Result<void> check_members(const Json& json) {
-  constexpr std::array<std::string_view, 5> whole{"version", "plan", "data", "sections", "check"};
-  const Json& data = *json.find("data");
-  const std::array<std::string_view, 4> files{"files", "bytes", "digest",
-                                              data.find("groups") != nullptr ? "groups" : "each"};
-  FOREBAY_DO(check_members(json, whole));
-  return check_members(data, files);
-}
-
-Result<State> read(const Json& json) {
-  FOREBAY_DO(check_version(json));
-  State out;
-  FOREBAY_TRY(out.sections, read_sections(json));
-  FOREBAY_TRY(const Json* const data, state_member(json, "data", Json::Kind::object, "an object"));
-  FOREBAY_TRY(out.data, read_data(*data));
-  FOREBAY_TRY(const Json* const parts, state_member(json, "plan", Json::Kind::object, "an object"));
-  for (const auto& [name, hash] : parts->members()) {
-    FOREBAY_DO(state_member(*parts, name.c_str(), Json::Kind::string, "a string"));
-    out.plan.emplace_back(name, hash.string());
-  }
-  std::ranges::sort(out.plan);
-  FOREBAY_TRY(const Json* const check, state_member(json, "check", Json::Kind::string, "a string"));
-  FOREBAY_DO(check_members(json));
-  if (check->string() != checksum(out)) {
-    return refuse(Detail::data_loss, "corrupt state: its checksum is wrong; it was edited or not written whole");
-  }
-  return out;
-}
 
 /// The position that the sections stand for, as far as it can be checked without a plan.
 Result<Position> read_position(const std::vector<Section>& sections) {
@@ -169,11 +36,28 @@ Result<Position> read_position(const std::vector<Section>& sections) {
 constexpr std::string_view file_shards = "shards by file";
 constexpr std::string_view element_shards = "shards by element";
 
-PlanParts parts_of(const Plan& plan, const Shard& shard) {
+constexpr std::string_view weights_part = "weights";
+
+/// The last pass that a run has decided about when it stands there. Where batches straddle passes and a batcher or an
+/// order on batches holds some, the position does not tell.
+std::int64_t last_pass(const engine::Program& program, const Position& at) {
+  const bool told = at.carried.empty() && (at.blocks.empty() || program.hard_epochs);
+  return told ? at.epoch : std::numeric_limits<std::int64_t>::max();
+}
+
+/// The parts of a plan that decide about a run up to a position.
+PlanParts parts_of(const Plan& plan, const Shard& shard, const Position& at) {
   PlanParts out;
+  const engine::Program* source = &engine::program_of(plan);
+  const std::int64_t last = last_pass(*source, at);
+  while (source->made) source = source->made.get();
+  if (source->combining.passes) out.emplace_back(weights_part, hex(source->combining.passes(last)));
   for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
   if (engine::own_stream(shard))
-    out.emplace_back(shard.by == ShardBy::file ? file_shards : element_shards, std::to_string(shard.count));
+    out.emplace_back(shard.by == ShardBy::file ? file_shards : element_shards,
+                     engine::has_own_states(engine::program_of(plan), shard)
+                         ? fmt::format("{} of {}", shard.index, shard.count)
+                         : std::to_string(shard.count));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -192,9 +76,28 @@ std::string differing(const State& state, const PlanParts& now) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The weights of a mixture are others for passes that the run has decided about.
+Error other_weights(const engine::Program& program, const Position& at) {
+  if (last_pass(program, at) != at.epoch)
+    return refused(
+        Detail::failed_precondition,
+        "the weights of the mixture are others than those of the run that saved the state, which held rows "
+        "of several passes; go on with those (with \"epoch_boundary\": \"hard\" a run holds rows of one pass, "
+        "and may go on with other weights for later ones)");
+  return refused(
+      Detail::failed_precondition,
+      fmt::format("the state stands in pass {0}, and the weights of the mixture up to that pass are others than "
+                  "those of the run that saved it; to go on with other weights, keep those and say from which "
+                  "later pass on there are others: \"weights\": [[0, [those of that run]], [{1}, [others]]]",
+                  at.epoch, at.epoch + 1));
+}
+
 std::string shards_text(const PlanParts& parts) {
-  for (const auto& [name, count] : parts) {
-    if (name == file_shards || name == element_shards) return fmt::format("{} {}", count, name);
+  for (const auto& [name, shards] : parts) {
+    if (name != file_shards && name != element_shards) continue;
+    const auto of = shards.find(" of ");  // "3 of 8": a state of that shard alone
+    if (of == std::string::npos) return fmt::format("{} {}", shards, name);
+    return fmt::format("{} {}, as shard {}", shards.substr(of + 4), name, shards.substr(0, of));
   }
   return "rows of whole batches";
 }
@@ -203,10 +106,10 @@ std::string shards_text(const PlanParts& parts) {
 /// shards by file or by element, or with another number of these.
 Result<void> check_shards(const PlanParts& then, const PlanParts& now) {
   if (shards_text(then) == shards_text(now)) return {};
-  return refuse(Detail::failed_precondition,
-                fmt::format("the state was saved by a run of {}, and this is one of {}: they deliver records in other "
-                            "orders; start it with the shards of the state",
-                            shards_text(then), shards_text(now)));
+  return refused(Detail::failed_precondition,
+                 fmt::format("the state was saved by a run of {}, and this is one of {}: they deliver records in other "
+                             "orders; start it with the shards of the state",
+                             shards_text(then), shards_text(now)));
 }
 
 std::string counted(std::int64_t number, std::string_view what) {
@@ -220,11 +123,11 @@ Result<void> check_sources(const engine::SourceSizes& then, const engine::Progra
   const engine::SourceSizes now = engine::summary(files, sizes);
   if (then == now) return {};
   if (program.source.rows)
-    return refuse(Detail::failed_precondition,
-                  fmt::format("the rows have changed since the state was saved: then {} with {} rows, now {} with {} "
-                              "rows; a restart would give other rows",
-                              counted(then.files, "part"), then.bytes, counted(now.files, "part"), now.bytes));
-  return refuse(
+    return refused(Detail::failed_precondition,
+                   fmt::format("the rows have changed since the state was saved: then {} with {} rows, now {} with {} "
+                               "rows; a restart would give other rows",
+                               counted(then.files, "part"), then.bytes, counted(now.files, "part"), now.bytes));
+  return refused(
       Detail::failed_precondition,
       fmt::format("the files have changed since the state was saved: {}; then {} with {} bytes, now {} with {} "
                   "bytes; a restart would give other records",
@@ -249,34 +152,28 @@ constexpr std::string_view stream_member = "stream";
 Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes,
                          const Position& position) {
   if (!engine::program_of(plan).deterministic) {
-    return refuse(Detail::failed_precondition,
-                  "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
-                  "in it; set `deterministic` to true");
+    return refused(
+        Detail::failed_precondition,
+        "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
+        "in it; set `deterministic` to true");
   }
-  const State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard)};
-  FOREBAY_DO(check_size(state.sections));
-  Json out = Json::object();
-  out.set("version", state_version);
-  Json& parts = out.set("plan", Json::object());
-  for (const auto& [name, hash] : state.plan) parts.set(name, hash);
-  out.set("data", data_json(state.data));
-  out.set("sections", sections_json(state.sections));
-  out.set("check", checksum(state));
-  return out;
+  const State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard, position)};
+  return document_of(state);
 }
 
 Result<Position> read_state(const Plan& plan, const Shard& shard, std::span<const std::int64_t> sizes,
                             const Json& json) {
-  FOREBAY_TRY(const State state, read(json));
-  const PlanParts now = parts_of(plan, shard);
-  FOREBAY_DO(check_shards(state.plan, now));
-  if (const std::string changed = differing(state, now); !changed.empty()) {
-    return refuse(Detail::failed_precondition,
-                  fmt::format("the state belongs to another plan; what differs: {}", changed));
-  }
-  const engine::Program& program = engine::program_of(plan);
-  FOREBAY_DO(check_sources(state.data, program, sizes));
+  FOREBAY_TRY(const State state, read_document(json));
   FOREBAY_TRY(const Position position, read_position(state.sections));
+  const PlanParts now = parts_of(plan, shard, position);
+  FOREBAY_DO(check_shards(state.plan, now));
+  const engine::Program& program = engine::program_of(plan);
+  if (const std::string changed = differing(state, now); !changed.empty()) {
+    if (changed == weights_part) return other_weights(program, position);
+    return refused(Detail::failed_precondition,
+                   fmt::format("the state belongs to another plan; what differs: {}", changed));
+  }
+  FOREBAY_DO(check_sources(state.data, program, sizes));
   FOREBAY_DO(engine::check_position(position, program, shard));
   return position;
 }
@@ -295,11 +192,11 @@ Json position_json(std::uint64_t stream, const Position& at) {
 /// something else, or of a batch of another plan or of other shards by file or element.
 Result<Position> read_batch_position(const Json& json, const engine::Program& program, const Shard& shard) {
   const Json* const stream = json.is(Json::Kind::object) ? json.find(stream_member) : nullptr;
-  if (stream == nullptr) return refuse(Detail::invalid_argument, "this is no position of a batch");
+  if (stream == nullptr) return refused(Detail::invalid_argument, "this is no position of a batch");
   if (!stream->is(Json::Kind::string) || stream->string() != hex(engine::stream_of(program, shard))) {
-    return refuse(Detail::invalid_argument,
-                  "the batch is of a run of another plan or of other shards by file or element, so this loader has no "
-                  "state after it");
+    return refused(Detail::invalid_argument,
+                   "the batch is of a run of another plan or of other shards by file or element, so this loader has no "
+                   "state after it");
   }
   FOREBAY_TRY(const auto sections, read_sections(json));
   FOREBAY_TRY(const Position out, read_position(sections));
@@ -313,15 +210,15 @@ Result<Position> read_batch_position(const Json& json, const engine::Program& pr
 
 Result<Json> parse_state(std::string_view text) {
   if (static_cast<std::int64_t>(text.size()) > max_state_bytes)
-    return plan::refuse(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
-                                                       text.size(), max_state_bytes));
+    return plan::refused(Detail::data_loss, fmt::format("this is no state: it has {} bytes, a state has at most {}",
+                                                        text.size(), max_state_bytes));
   auto json = parse_json(text);
   if (json.ok()) return json;
-  return plan::refuse(Detail::data_loss, "corrupt state: " + json.error().text());
+  return plan::refused(Detail::data_loss, "corrupt state: " + json.error().text());
 }
 
 Result<std::string> state_text(const Json& json) {
-  FOREBAY_TRY(const plan::State state, plan::read(json));
+  FOREBAY_TRY(const plan::State state, plan::read_document(json));
   FOREBAY_TRY(const engine::Position at, plan::read_position(state.sections));
   std::string out = fmt::format(
       "next batch: {}, at {:.1f} % of epoch {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes"
@@ -341,8 +238,9 @@ Result<engine::Position> with_states(const Loader& loader, const engine::Positio
   return states ? states->point(at) : Result<engine::Position>{at};
 }
 
-/// Fails when the rows of the run cannot be read again.
-Result<void> check_replay(const engine::Program& program) {
+}  // namespace
+
+Result<void> plan::check_replay(const engine::Program& program) {
   if (program.made) return check_replay(*program.made);
   for (const engine::Program& branch : program.branches) FOREBAY_DO(check_replay(branch));
   const auto& source = program.source;
@@ -354,8 +252,6 @@ Result<void> check_replay(const engine::Program& program) {
                   source.files.empty() ? "" : source.files.front())};
 }
 
-}  // namespace
-
 Json Batch::position() const { return plan::position_json(content_->program->stream, content_->layout.after); }
 
 Result<Json> Loader::position() const {
@@ -364,7 +260,7 @@ Result<Json> Loader::position() const {
 }
 
 Result<Json> Loader::state() const {
-  FOREBAY_DO(check_replay(engine::program_of(plan())));
+  FOREBAY_DO(plan::check_replay(engine::program_of(plan())));
   FOREBAY_TRY(const engine::Position last, LoaderAccess::position(*this));
   FOREBAY_TRY(const engine::Position at, with_states(*this, last));
   return plan::write_state(plan(), LoaderAccess::shard(*this), LoaderAccess::sizes(*this), at);
@@ -373,7 +269,7 @@ Result<Json> Loader::state() const {
 Result<Json> Loader::state(const Batch& after) const { return state_at(after.position()); }
 
 Result<Json> Loader::state_at(const Json& after) const {
-  FOREBAY_DO(check_replay(engine::program_of(plan())));
+  FOREBAY_DO(plan::check_replay(engine::program_of(plan())));
   FOREBAY_DO(LoaderAccess::position(*this));
   const Shard shard = LoaderAccess::shard(*this);
   FOREBAY_TRY(const engine::Position last, plan::read_batch_position(after, engine::program_of(plan()), shard));
@@ -389,7 +285,7 @@ Result<void> Loader::restore(const Json& state) {
 }
 
 Result<void> Loader::begin_anew() {
-  FOREBAY_DO(check_replay(engine::program_of(plan())));
+  FOREBAY_DO(plan::check_replay(engine::program_of(plan())));
   return LoaderAccess::restart(*this, {}, {}, {});
 }
 

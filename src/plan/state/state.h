@@ -27,6 +27,9 @@ inline constexpr std::int64_t state_version = 3;
 [[nodiscard]] Result<engine::Position> read_state(const Plan& plan, const Shard& shard,
                                                   std::span<const std::int64_t> sizes, const Json& state);
 
+/// Fails with Code::state when the rows of the run cannot be read again.
+[[nodiscard]] Result<void> check_replay(const engine::Program& program);
+
 /// The same of one state, or of a list of the states that all shards by row have saved after the same batch. Fails,
 /// too, when they lack states of sequences that this shard has.
 [[nodiscard]] Result<engine::Position> read_states(const Plan& plan, const Shard& shard,

@@ -13,13 +13,9 @@ Combination::Combination(const Program& program, OpenBranches& parts, const std:
     : program_{program},
       end_{program.combining.end},
       parts_{parts},
-      combiner_{program.combining.make
-                    ? program.combining.make({.seed = program.seed, .branches = program.branches.size()})
-                    : nullptr},
-      open_(program.branches.size()),
-      completed_(program.branches.size()),
       row_(program.branches.size()),
       has_(program.branches.size()) {
+  if (program.combining.make) turns_.emplace(program);
   for (std::size_t i = 0; i < program.branches.size(); ++i)
     streams_.push_back(std::make_unique<BranchStream>(program.branches[i], parts.branch(i),
                                                       start.empty() ? BranchCursor{} : start[i]));
@@ -27,15 +23,11 @@ Combination::Combination(const Program& program, OpenBranches& parts, const std:
 
 void Combination::begin(std::int64_t pass) {
   for (const auto& stream : streams_) {
-    if (stream->ended() || (begun_ && !combiner_)) stream->next_epoch();
+    if (stream->ended() || (begun_ && !turns_)) stream->next_epoch();
   }
   begun_ = true;
-  if (combiner_) combiner_->begin(pass);
-  open_.assign(streams_.size(), true);
-  open_left_ = streams_.size();
-  completed_.assign(streams_.size(), false);
+  if (turns_) turns_->begin(pass);
   has_.assign(streams_.size(), false);
-  chosen_.reset();
   settled_ = asked_ = 0;
   given_ = 0;
   over_ = false;
@@ -44,15 +36,16 @@ void Combination::begin(std::int64_t pass) {
 std::vector<BranchCursor> Combination::cursors() const {
   std::vector<BranchCursor> out;
   for (const auto& stream : streams_) {
-    const bool anew = begun_ && !combiner_;
+    const bool anew = begun_ && !turns_;
     out.push_back(anew ? BranchCursor{.epoch = stream->epoch() + 1} : stream->cursor());
   }
   return out;
 }
 
 Result<std::size_t> Combination::pull(std::span<Handle> out) {
+  if (turns_ && settled_ < streams_.size()) FOREBAY_DO(settle());
   for (std::size_t count = 0; count < out.size(); ++count) {
-    const auto more = combiner_ ? one(out[count]) : side_by_side(out[count]);
+    const auto more = turns_ ? one(out[count]) : side_by_side(out[count]);
     if (more.ok() && *more) continue;
     if (!more.ok() && count == 0) return more.error();
     return count;  // an error comes again with the next call
@@ -72,42 +65,19 @@ Result<void> Combination::settle() {
 }
 
 Result<bool> Combination::one(Handle& out) {
-  if (settled_ < streams_.size()) FOREBAY_DO(settle());
-  while (!over_) {
-    over_ = end_.when == When::rows && given_ == end_.rows;
-    if (!chosen_ && !over_) {
-      over_ = open_left_ == 0;
-      if (!over_) chosen_ = combiner_->next(open_);
-    }
-    if (over_) break;
-    BranchStream& stream = *streams_[*chosen_];
+  while (true) {
+    const std::size_t branch = turns_->next();
+    if (branch == Turns::none) return false;
+    BranchStream& stream = *streams_[branch];
     FOREBAY_TRY(const bool more, stream.more());
     if (!more) {
-      end_epoch(*chosen_);
+      if (turns_->ended(stream.fresh())) stream.next_epoch();
       continue;
     }
-    out = OpenBranches::of_branch(stream.take(), *chosen_);
-    chosen_.reset();
-    ++given_;
+    out = OpenBranches::of_branch(stream.take(), branch);
+    turns_->took();
     return true;
   }
-  return false;
-}
-
-/// The chosen branch has come to the end of its epoch. One that repeats stays chosen, unless its epoch was empty: so
-/// would be all that follow.
-void Combination::end_epoch(std::size_t branch) {
-  const bool repeats = program_.branches[branch].repeat;
-  completed_[branch] = true;
-  if (repeats && !streams_[branch]->fresh()) {
-    streams_[branch]->next_epoch();
-  } else {
-    open_[branch] = false;
-    --open_left_;
-    chosen_.reset();
-    if (end_.when == When::first && !repeats) over_ = true;
-  }
-  if (end_.when == When::all && std::ranges::count(completed_, false) == 0) over_ = true;
 }
 
 Result<bool> Combination::side_by_side(Handle& out) {
@@ -154,10 +124,10 @@ Error Combination::unequal() const {
 }
 
 double Combination::done() const {
-  if (end_.when == When::rows) return static_cast<double>(given_) / static_cast<double>(end_.rows);
+  if (end_.when == When::rows) return static_cast<double>(turns_->given()) / static_cast<double>(end_.rows);
   double largest = 0, smallest = 1, sum = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const double done = completed_[i] ? 1.0 : streams_[i]->done();
+    const double done = turns_ && turns_->completed(i) ? 1.0 : streams_[i]->done();
     if (!program_.branches[i].repeat) largest = std::max(largest, done);
     smallest = std::min(smallest, done);
     sum += done;

@@ -11,14 +11,15 @@
 
 #include "engine/order/branches/branch_stream.h"
 #include "engine/order/branches/open_branches.h"
+#include "engine/order/branches/turns.h"
 
 namespace forebay::engine {
 
 /// The stream of a combination: the elements of several branches as one stream, in passes.
 ///
-///     BranchStream 0 ─┐   Combiner::next says of which branch    handles that name the branch, too
+///     BranchStream 0 ─┐   Turns::next says of which branch       handles that name the branch, too
 ///     BranchStream 1 ─┼─► or, side by side: one of each branch   ─► orders after the combination ─► Batcher
-///     BranchStream 2 ─┘   PassEnd says when the pass ends
+///     BranchStream 2 ─┘
 ///
 /// A pass begins where the one before it left each branch; a branch that has ended begins its next epoch. Side by side,
 /// every pass begins a new epoch of every branch. `Passes` owns it, inside the chain of orders; the holder of the baton
@@ -39,26 +40,21 @@ class Combination final : public Handles {
   Result<bool> one(Handle& out);           // false: the pass is over
   Result<bool> side_by_side(Handle& out);  // the same
   Result<void> settle();
-  void end_epoch(std::size_t branch);
   [[nodiscard]] Error unequal() const;
 
   const Program& program_;
   const PassEnd end_;
   OpenBranches& parts_;
   std::vector<std::unique_ptr<BranchStream>> streams_;
-  const std::unique_ptr<Combiner> combiner_;  // null: side by side
-  std::vector<bool> open_;                    // may have elements left in this pass
-  std::size_t open_left_ = 0;
-  std::vector<bool> completed_;        // came to the end of an epoch in this pass
-  std::optional<std::size_t> chosen_;  // the branch of the next element
-  std::size_t settled_ = 0;            // branches of which `settle` knows that they have elements
-  std::int64_t given_ = 0;             // elements of this pass
+  std::optional<Turns> turns_;  // empty: side by side
+  std::size_t settled_ = 0;     // branches of which `settle` knows that they have elements
   bool begun_ = false;
-  bool over_ = false;
   // Side by side: the elements of the next row, as far as they are there.
   std::vector<Handle> row_;
   std::vector<bool> has_;
-  std::size_t asked_ = 0;  // branches that were asked for their element
+  std::size_t asked_ = 0;   // branches that were asked for their element
+  std::int64_t given_ = 0;  // rows of this pass
+  bool over_ = false;
 };
 
 }  // namespace forebay::engine

@@ -11,6 +11,7 @@
 #include "engine/order/files/own_rows.h"
 #include "engine/order/files/packed_reader.h"
 #include "engine/read/file_cache.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 namespace {
@@ -24,7 +25,7 @@ IndexedReader::File& IndexedReader::at(std::uint32_t file) {
   const auto& paths = program_.source.files;
   if (files_.size() < paths.size()) {
     files_.resize(paths.size());
-    requested_ = std::ranges::any_of(paths, [](const auto& path) { return io::file_system_of(path) != nullptr; });
+    requested_ = std::ranges::any_of(paths, [](const auto& path) { return stores::file_system_of(path) != nullptr; });
   }
   return files_[file];
 }
@@ -48,7 +49,11 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   made.charge.reset();
   file.charge = pool_->charge(bytes, MemoryUse::scan);
   // Set before the first call of `window`, whose result depends on it.
-  fetches_ = fetches_ || file.index->compression() != Compression::none || requested_;
+  const bool compressed = file.index->compression() != Compression::none;
+  fetches_ = fetches_ || compressed || requested_;
+  const auto number = static_cast<std::size_t>(&file - files_.data());
+  if (compressed && stores::file_system_of(program_.source.files[number]) != nullptr)
+    kept_bytes_ += file.index->identity().size;
   return true;
 }
 
@@ -97,7 +102,7 @@ IndexRequest IndexedReader::request(std::uint32_t file) const {
 
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
-  if (!file.looked && !file.index && io::file_system_of(program_.source.files[number]) == nullptr) {
+  if (!file.looked && !file.index && stores::file_system_of(program_.source.files[number]) == nullptr) {
     file.looked = true;
     if (auto found = load_made(program_, request(number)); found && keep(file, *found)) {
       file.skips = std::move(found->skips);
@@ -213,7 +218,7 @@ Result<void> IndexedReader::open(std::uint32_t number) {
                  Place{.file = program_.source.files[number]}};
   }
   PassCache::Mapped mapped;
-  const bool local = io::file_system_of(program_.source.files[number]) == nullptr;
+  const bool local = stores::file_system_of(program_.source.files[number]) == nullptr;
   if (local && index.compression() == Compression::none && index.bytes() > 0) {
     FOREBAY_TRY(const io::File opened, io::File::open(program_.source.files[number]));
     FOREBAY_DO(settle(opened, false));

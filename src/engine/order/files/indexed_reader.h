@@ -169,7 +169,7 @@ class IndexedReader {
             .length = file.index->length(record)};
   }
   [[nodiscard]] bool scattered(const RecordIndex& index) const;
-  [[nodiscard]] std::int64_t bytes_a_point() const;
+  [[nodiscard]] Result<void> check_kept() const;
   [[nodiscard]] Result<bool> find_target(std::uint32_t number);
   [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles);
   RangeSets::Set& ask(std::span<const Handle> handles);
@@ -178,7 +178,7 @@ class IndexedReader {
                                         std::span<std::byte> out);
   [[nodiscard]] Result<void> fetch_absent(std::vector<Handle*>& absent, const RangeSets::Set* set,
                                           const std::function<bool()>& go_on);
-  [[nodiscard]] io::ByteRange range_of(const Handle& handle) const;
+  void add_pieces(const Handle& handle, std::vector<RangeSets::Piece>& out) const;
   [[nodiscard]] bool requested(const Handle& handle) const;
   [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const RangeSets::Set* set,
@@ -202,6 +202,7 @@ class IndexedReader {
   bool noted_slow_ = false;       // `note_slow` has told of one
   RangeSets ranges_;              // of such files
   std::int64_t index_bytes_ = 0;  // bytes of all indexes in memory
+  std::int64_t kept_bytes_ = 0;   // of compressed files of a FileSystem, which stay in memory
   std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read
 };
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/core.h>
+
 #include "engine/order/files/indexed_reader.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -11,6 +14,7 @@ namespace {
 
 constexpr std::int64_t mapped_window = 512;   // records
 constexpr std::int64_t max_window = 1 << 18;  // records
+constexpr std::int64_t kept_share = 4;        // of the budget, for compressed files that stay in memory
 
 }  // namespace
 
@@ -25,27 +29,26 @@ std::int64_t IndexedReader::window() const {
     records += file.index->records();
   }
   const std::int64_t share = pool_->limit() / 8 / (windows_ahead() + 1);
-  const std::int64_t each = requested_ ? std::max(bytes / records, bytes_a_point()) : bytes / records;
-  return std::clamp<std::int64_t>(share / (each + 1), 1, max_window);
+  return std::clamp<std::int64_t>(share / (bytes / records + 1), 1, max_window);
 }
 
-/// The bytes between two restart points of the compressed files of a FileSystem, on average: those that one record
-/// needs. 0 when all such files fit into the share of a window.
-std::int64_t IndexedReader::bytes_a_point() const {
-  std::int64_t bytes = 0;
-  std::int64_t points = 0;
-  for (std::size_t number = 0; number < files_.size(); ++number) {
-    const RecordIndex* const index = files_[number].index.get();
-    if (index == nullptr || index->points() == 0 || !io::file_system_of(program_.source.files[number])) continue;
-    bytes += index->identity().size;
-    points += index->points();
-  }
-  return points == 0 || bytes <= pool_->limit() / 8 / (windows_ahead() + 1) ? 0 : bytes / points;
+/// Compressed files of a FileSystem stay in memory once they were fetched: records in random order need each of their
+/// pieces in each window, which would fetch all of them again. Fails when they are too large for that.
+Result<void> IndexedReader::check_kept() const {
+  const std::int64_t room = pool_->limit() / kept_share;
+  if (kept_bytes_ <= room) return {};
+  return Error{
+      Code::config, Detail::resource_exhausted,
+      fmt::format("the compressed files of another machine that are read in random order have {} bytes. They are "
+                  "fetched once and stay in memory, of which a quarter is for them: {} bytes. Raise `memory` to "
+                  "{}, shuffle a buffer instead (`shuffle` with `buffer`), or store the files without "
+                  "compression",
+                  kept_bytes_, room, kept_bytes_ * kept_share)};
 }
 
 bool IndexedReader::requested(const Handle& handle) const {
   return handle.block != BlockTable::nowhere && table_.absent(handle.block) &&
-         io::file_system_of(program_.source.files[table_[handle.block].file]) != nullptr;
+         stores::file_system_of(program_.source.files[table_[handle.block].file]) != nullptr;
 }
 
 /// Asks for the version of a file. False: it has not come. Fails when it is not the one that the index was made of.
@@ -53,14 +56,15 @@ Result<bool> IndexedReader::find_target(std::uint32_t number) {
   File& file = files_[number];
   if (file.target) return true;
   const std::string& path = program_.source.files[number];
-  io::FileSystem& system = *io::file_system_of(path);
+  FileSystem& system = *stores::file_system_of(path);
   if (!file.version) file.version = ranges_.requests().find(system, path);
   if (!file.version->ready()) return false;
   if (file.version->error()) return file.version->error()->at(Place{.file = path});
   const auto& now = file.version->version();
   const io::FileIdentity& then = file.index->identity();
   FOREBAY_DO(versions_.opened(number, now));
-  if (now.size != then.size || now.modified_ns != then.modified_ns) {
+  // A version that is not told is 0; then the identity has hashes of both ends, and the size is what can be compared.
+  if (now.version == 0 ? now.size != then.size : io::identity_of(now) != then) {
     return Error{Code::data, Detail::failed_precondition, "the file changed after its index was made",
                  Place{.file = path}};
   }
@@ -70,6 +74,7 @@ Result<bool> IndexedReader::find_target(std::uint32_t number) {
 
 /// False: the versions of some files have not come. All of them are asked for.
 Result<bool> IndexedReader::find_targets(std::span<const Handle> handles) {
+  FOREBAY_DO(check_kept());
   bool all = true;
   for (const Handle& handle : handles) {
     if (!requested(handle)) continue;
@@ -79,21 +84,25 @@ Result<bool> IndexedReader::find_targets(std::span<const Handle> handles) {
   return all;
 }
 
-io::ByteRange IndexedReader::range_of(const Handle& handle) const {
+/// The pieces of a file that a record needs.
+void IndexedReader::add_pieces(const Handle& handle, std::vector<RangeSets::Piece>& out) const {
   const Block& segment = table_[handle.block];
   const RecordIndex& index = *files_[segment.file].index;
+  const auto& target = files_[segment.file].target;
   const std::int64_t begin = segment.file_offset + handle.offset;
   const std::int64_t end = std::min(index.bytes(), begin + handle.length + static_cast<std::int64_t>(trailer_));
-  if (index.compression() == Compression::none) return {.offset = begin, .bytes = end - begin};
-  return index.compressed_range(begin, end > begin ? index.chunk_at(end - 1).end : begin);
+  if (index.compression() == Compression::none) {
+    out.push_back({.file = segment.file, .target = target, .range = {.offset = begin, .bytes = end - begin}});
+    return;
+  }
+  for (const io::ByteRange range : index.compressed_pieces(begin, end > begin ? index.chunk_at(end - 1).end : begin))
+    out.push_back({.file = segment.file, .target = target, .range = range, .keep = true});
 }
 
 RangeSets::Set& IndexedReader::ask(std::span<const Handle> handles) {
   std::vector<RangeSets::Piece> pieces;
   for (const Handle& handle : handles) {
-    if (!requested(handle)) continue;
-    const std::uint32_t file = table_[handle.block].file;
-    pieces.push_back({.file = file, .target = files_[file].target, .range = range_of(handle)});
+    if (requested(handle)) add_pieces(handle, pieces);
   }
   return ranges_.add(handles, std::move(pieces));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/order/files/reader_state.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -18,7 +19,8 @@ std::unique_ptr<BlockReader> OpenFiles::reader_of(std::uint32_t part) {
 std::int64_t OpenFiles::files_ahead() const {
   if (program_.source.rows) return program_.source.rows->ahead ? 1 : 0;
   const std::int64_t usual = threads_ > 1 ? 2 * threads_ : 0;
-  const bool requests = !program_.source.files.empty() && io::file_system_of(program_.source.files.front()) != nullptr;
+  const bool requests =
+      !program_.source.files.empty() && stores::file_system_of(program_.source.files.front()) != nullptr;
   return requests ? std::max(usual, requests_->max_requests()) : usual;
 }
 

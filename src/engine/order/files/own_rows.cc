@@ -9,6 +9,7 @@
 #include "engine/read/mapped_file.h"
 #include "io/file_system.h"
 #include "sources/detect.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -55,7 +56,7 @@ std::string whole_for_all(const Program& program) {
 }
 
 bool OwnRows::reads_own(const IndexRequest& request, const LoadStored& load) const {
-  if (io::file_system_of(request.file) != nullptr) return false;
+  if (stores::file_system_of(request.file) != nullptr) return false;
   // The head of an entry tells most files that are read whole, without their index in memory.
   const auto facts = peek_index(request);
   if (!facts || facts->compression != Compression::none || mean_record(*facts) < min_own_record) return false;
@@ -66,7 +67,7 @@ bool OwnRows::reads_own(const IndexRequest& request, const LoadStored& load) con
 
 /// Why `reads_own` is false, in words.
 std::string OwnRows::why_whole(const IndexRequest& request, const LoadStored& load) const {
-  if (io::file_system_of(request.file) != nullptr) return "it is not a file of this machine";
+  if (stores::file_system_of(request.file) != nullptr) return "it is not a file of this machine";
   if (is_compressed(request)) return "it is compressed";
   const auto facts = peek_index(request);
   if (!facts) return why_not_stored(request);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
-#include "engine/index/index_store.h"
+#include "engine/order/shards/pass_counts.h"
 #include "engine/program/program.h"
 
 /// The number of batches of a run, from what is stored about its files.
@@ -15,9 +13,8 @@ namespace forebay::engine {
 /// What is counted, and where.
 struct BatchCount {
   std::optional<std::int64_t>
-      epochs;                    ///< Only those of the first epochs; else those of the run, or of one epoch if endless.
-  std::size_t max_files = 1000;  ///< Of more files nothing is read: before a run that would delay its first batch.
-  std::shared_ptr<IndexStores> stores = std::make_shared<IndexStores>();
+      epochs;  ///< Only those of the first epochs; else those of the run, or of one epoch if endless.
+  CountLimits limits = {};
 };
 
 /// Number of batches of a run of this shard. Reads the stored indexes; rows in memory are counted. Empty when they do

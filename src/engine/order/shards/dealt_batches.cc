@@ -70,10 +70,7 @@ struct ShardBatches {
 class DealtBatches final : public Batcher {
  public:
   DealtBatches(const Batching& batching, const BatcherContext& context, std::size_t own, std::size_t count)
-      : reader_{context.reader},
-        empty_rows_{std::max<std::int64_t>(batching.pads_to, batching.packs.empty() ? 0 : 1)},
-        own_{own},
-        shards_(count) {
+      : reader_{context.reader}, empty_rows_{empty_rows(batching)}, own_{own}, shards_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       BatcherContext each = context;
       if (i != own) each.gauge = nullptr;
@@ -272,6 +269,10 @@ class DealtBatches final : public Batcher {
 };
 
 }  // namespace
+
+std::int64_t empty_rows(const Batching& batching) {
+  return std::max<std::int64_t>(batching.pads_to, batching.packs.empty() ? 0 : 1);
+}
 
 bool can_be_dealt(const Batching& batching) {
   return batching.carries > 0 && batching.lanes == 0 && !batching.asks && !batching.numbers && !batching.counts;

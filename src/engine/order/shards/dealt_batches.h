@@ -9,6 +9,8 @@
 /// Shards by element of batches that have no fixed number of rows, such as those limited by frames.
 namespace forebay::engine {
 
+/// Rows of a batch that has no others: rows of spans are made of one at least.
+[[nodiscard]] std::int64_t empty_rows(const Batching& batching);
 /// Whether such batches can be dealt: a restart knows what their batcher holds, and it asks nobody and numbers nothing.
 [[nodiscard]] bool can_be_dealt(const Batching& batching);
 

@@ -8,6 +8,9 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/shards/dealt_batches.h"
+#include "engine/order/shards/even_batches.h"
+#include "engine/order/shards/own_files.h"
 #include "engine/order/shards/shard_counts.h"
 
 namespace forebay::engine {
@@ -16,14 +19,7 @@ namespace {
 
 Error refuse(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
-Error too_few_files(std::int64_t files, std::int64_t count) {
-  return refuse(
-      fmt::format("shard: a pass goes through {} {}, which cannot be shared out among {} shards by file; take "
-                  "at most {}, write more files, or shard by rows",
-                  files, files == 1 ? "file" : "files", count, files));
-}
-
-/// The counts of the present pass of a shard. Shared by OwnFiles and Quota; used by the order plane only.
+/// The counts of the present pass of a shard. Shared by Counting and Quota; used by the order plane only.
 struct Pass {
   std::int64_t epoch = 0;
   bool known = false;       // the records of the files were counted
@@ -36,71 +32,34 @@ struct Pass {
   }
 };
 
-/// An order of files: passes on every count-th file, from file `index` on, of the files that upstream gives. The first
-/// pull lists all files and counts their records. Fails with Code::config when there are too few files.
-class OwnFiles final : public Handles {
+/// Counts the records of all files and sets the counts of the pass. Each process computes the same numbers from the
+/// same files, so the processes need not communicate.
+class Counting {
  public:
-  OwnFiles(const Program& program, std::int64_t index, std::int64_t count, std::shared_ptr<Pass> pass,
-           std::unique_ptr<Handles> upstream, Reader& reader)
-      : program_{program},
-        index_{index},
-        count_{count},
-        pass_{std::move(pass)},
-        upstream_{std::move(upstream)},
-        reader_{reader} {}
+  Counting(std::shared_ptr<const Program> program, std::int64_t index, std::int64_t count, std::shared_ptr<Pass> pass)
+      : program_{std::move(program)}, index_{index}, count_{count}, pass_{std::move(pass)} {}
 
-  void begin(std::int64_t epoch) override {
-    files_.clear();
-    listed_ = false;
-    next_ = static_cast<std::size_t>(index_);
-    upstream_->begin(epoch);
-  }
-
-  Result<std::size_t> pull(std::span<Handle> out) override {
-    if (!listed_) FOREBAY_DO(list());
-    if (!pass_->known) FOREBAY_DO(share());
-    std::size_t pulled = 0;
-    for (; pulled < out.size() && next_ < files_.size(); next_ += static_cast<std::size_t>(count_))
-      out[pulled++] = files_[next_];
-    return pulled;
-  }
-
- private:
-  Result<void> list() {
-    while (true) {
-      Handle file;
-      FOREBAY_TRY(const std::size_t count, upstream_->pull({&file, 1}));
-      if (count == 0) break;
-      files_.push_back(file);
-    }
-    if (std::ssize(files_) < count_) return too_few_files(std::ssize(files_), count_);
-    listed_ = true;
-    return {};
-  }
-
-  /// Counts the records of all files and sets `pass_`. Each process computes the same numbers from the same files, so
-  /// the processes need not communicate.
-  Result<void> share() {
-    FOREBAY_TRY(const auto records, reader_.count(files_));
+  Result<void> operator()(std::span<const Handle> files, Reader& reader) const {
+    if (pass_->known) return {};
+    FOREBAY_TRY(const auto records, reader.count(files));
     std::vector<std::int64_t> shards(static_cast<std::size_t>(count_));
     for (std::size_t i = 0; i < records.size(); ++i) shards[i % shards.size()] += records[i];
     for (std::int64_t& shard : shards) {
-      const auto out = count_after_filters(program_.record_orders, shard);
+      const auto out = count_after_filters(program_->record_orders, shard);
       if (!out)
         return refuse("shard: an order of the document gives for ever, or more than 2^63 records; shard by rows");
       shard = *out;
     }
-    const std::int64_t rows = rows_of_shard(program_.batching, count_);
+    const Batching& batching = program_->batching;
     const std::int64_t max = *std::max_element(shards.begin(), shards.end());
     const auto fewest = std::min_element(shards.begin(), shards.end());
-    const std::int64_t min = *fewest;
     pass_->own = shards[static_cast<std::size_t>(index_)];
-    *pass_->batches = {.known = true, .batches = batches_for(max, rows)};
-    pass_->wanted = program_.batching.remainder == Remainder::drop     ? min
-                    : program_.batching.remainder == Remainder::repeat ? max
-                                                                       : pass_->own;
+    *pass_->batches = {.known = true, .batches = batches_for(max, rows_of_shard(batching, count_))};
+    pass_->wanted = batching.remainder == Remainder::drop     ? *fewest
+                    : batching.remainder == Remainder::repeat ? max
+                                                              : pass_->own;
     // Every shard fails here: one that continued would wait for ever for the shard without records.
-    if (max > 0 && min == 0 && program_.batching.remainder == Remainder::repeat) {
+    if (max > 0 && *fewest == 0 && batching.remainder == Remainder::repeat) {
       return Error{
           Code::data, Detail::failed_precondition,
           fmt::format("shard: the files of shard {} have no record in epoch {}, so it has nothing to repeat; use "
@@ -111,15 +70,11 @@ class OwnFiles final : public Handles {
     return {};
   }
 
-  const Program& program_;
+ private:
+  const std::shared_ptr<const Program> program_;
   const std::int64_t index_;
   const std::int64_t count_;
   const std::shared_ptr<Pass> pass_;
-  const std::unique_ptr<Handles> upstream_;
-  Reader& reader_;
-  std::vector<Handle> files_;  // the files of all shards
-  bool listed_ = false;
-  std::size_t next_ = 0;
 };
 
 /// The last order of records: gives exactly `wanted` records per pass. Ends a pass that has more, and repeats a pass
@@ -187,43 +142,127 @@ class Quota final : public Handles {
   std::int64_t round_ = 0;  // records given since upstream began the pass
 };
 
+/// Whether an order gives rows for ever.
+bool endless(const std::vector<Ordering>& orders) {
+  return std::ranges::any_of(orders, [](const Ordering& order) { return order.count && !order.count(0); });
+}
+
+/// Whether the records of the files tell how many rows each shard has.
+bool counted(const Program& program) {
+  constexpr std::int64_t some = 1000;
+  const auto tells = [](const Ordering& order) { return order.selects || !order.count || order.count(some); };
+  return program.branches.empty() && !program.made && !program.windows && !program.interleave.count &&
+         countable(program.record_orders) && std::ranges::all_of(program.record_orders, tells) &&
+         program.batching.make_sized && program.batching.max_rows;
+}
+
+/// Whether a pass has an end.
+Result<void> check_ends(const Program& program, const std::string& where) {
+  if (program.made) return check_ends(*program.made, where);
+  for (std::size_t i = 0; i < program.branches.size(); ++i)
+    FOREBAY_DO(check_ends(program.branches[i], fmt::format("{}branch {}: ", where, i)));
+  if (!endless(program.record_orders) && !endless(program.file_orders)) return {};
+  return refuse(
+      fmt::format("shard: {}an order gives rows for ever, so a pass has no end at which shards by file could be made "
+                  "equal; say how often it repeats, or shard by rows",
+                  where));
+}
+
+/// The passes of a plan whose files do not tell how many rows they give are gone through for every shard, which takes
+/// passes that end.
+Result<void> check_walked(const Program& program) {
+  const Batching& batching = program.batching;
+  if (batching.asks)
+    return refuse(
+        "shard: a function of the program says how many rows each batch has, so shards by file cannot have as many "
+        "batches; shard by rows");
+  if (batching.numbers || batching.counts)
+    return refuse(
+        "shard: `seq_idx`, `epoch_end` and `max_total_num_seqs` count the sequences of a pass, and a shard by file has "
+        "its own only; leave them out, or shard by rows");
+  if (batching.make_sized && batching.remainder == Remainder::repeat)
+    return refuse(
+        "shard: the files of this plan do not tell how many rows they give, so none can be repeated where a shard has "
+        "fewer; set the batch's `remainder` to drop or pad, or shard by rows");
+  if (program.epochs != 1 && !program.hard_epochs)
+    return refuse(
+        "shard: the files of this plan do not tell how many rows they give, so shards by file are made equal at the "
+        "end of every epoch; set `epoch_boundary` to hard, or shard by rows");
+  return check_ends(program, "");
+}
+
+/// A shard whose rows the counts of the files tell: a pass has as many as Pass::wanted says.
+Program counted_shard(const Program& program, std::int64_t index, std::int64_t count) {
+  const auto pass = std::make_shared<Pass>();
+  const auto whole = std::make_shared<const Program>(program);  // outlives the argument
+  Program out = with_own_files(program, index, count, Counting{whole, index, count, pass});
+  out.early.counted = counted_filters(program);
+  out.record_orders.push_back({.make = [pass](OrderContext context) -> std::unique_ptr<Handles> {
+                                 return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
+                               },
+                               .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
+  set_own_batches(out, count, pass->batches);
+  return out;
+}
+
+/// The program of the files of a shard, whose passes are as long as they are.
+Program walked_program(const Program& program, std::int64_t index, std::int64_t count) {
+  Program out = own_files(program, index, count);
+  out.hard_epochs = true;
+  Batching& batching = out.batching;
+  batching.fixed = false;
+  batching.batches = [](std::int64_t) -> std::optional<std::int64_t> { return std::nullopt; };
+  if (!batching.make_sized) return out;
+  const std::int64_t rows = rows_of_shard(batching, count);
+  batching.max_rows = rows;
+  batching.make = [make = batching.make_sized, rows](const BatcherContext& context) { return make(context, rows); };
+  return out;
+}
+
+/// Any other shard: its passes have as many batches as those of the others, which ShardPasses counts.
+FileShard walked_shard(const Program& program, std::int64_t index, std::int64_t count, const RunOptions& options) {
+  std::vector<std::shared_ptr<const Program>> shards;
+  for (std::int64_t shard = 0; shard < count; ++shard) {
+    auto each = std::make_shared<Program>(walked_program(program, shard, count));
+    each->batch_orders.clear();
+    each->identity = Program::Identity::none;
+    shards.push_back(std::move(each));
+  }
+  const std::int64_t memory = options.memory / FileShard::part_for_passes;
+  const auto passes = std::make_shared<ShardPasses>(std::move(shards), memory, options.index_dir);
+  Program out = walked_program(program, index, count);
+  Batching& batching = out.batching;
+  const bool sized = batching.make_sized != nullptr;
+  const EvenPasses even{.shard = static_cast<std::size_t>(index),
+                        .pads = !sized || batching.remainder == Remainder::pad,
+                        .rows = sized ? *batching.max_rows : 0,
+                        .begun_rows = sized ? 0 : empty_rows(batching),
+                        .epochs = program.epochs};
+  batching.asks = AskedFunction{.name = "batches of a pass", .function = passes->function()};
+  batching.make = [make = batching.make, even, passes](const BatcherContext& context) {
+    return even_batches(make(context), context, even, passes);
+  };
+  return {.program = std::make_shared<const Program>(std::move(out)), .passes = passes};
+}
+
 }  // namespace
 
 Result<void> check_file_shard(const Program& program, std::int64_t count) {
-  const Shard shard{.count = count, .by = ShardBy::file};
-  if (!program.branches.empty()) return refuse(fmt::format("shard: {}", combined_file_shard));
-  if (program.batching.make_sized && program.batching.max_rows) {
-    if (program.windows) return refuse(fmt::format("shard: {}", windowed_file_shard));
-    if (!countable(program.record_orders)) return refuse(fmt::format("shard: {}", filtered_file_shard));
-  }
-  if (program.interleave.count)
-    return refuse(
-        "shard: shards by file count the records of their files, and the order that opens the files of this "
-        "plan need not give each of them once; shard by rows");
-  FOREBAY_DO(check_own_batches(program, shard));
-  const auto files = count_after(program.file_orders, static_cast<std::int64_t>(program.source.parts()));
-  if (files && *files < count) return too_few_files(*files, count);
-  return {};
+  FOREBAY_DO(check_own_batches(program, {.count = count, .by = ShardBy::file}));
+  if (!counted(program)) FOREBAY_DO(check_walked(program));
+  return check_own_files(program, count);
 }
 
-std::shared_ptr<const Program> file_shard(const Program& program, std::int64_t index, std::int64_t count) {
-  auto out = std::make_shared<Program>(program);
-  out->early.counted = counted_filters(program);
-  const auto pass = std::make_shared<Pass>();
-  // A copy of the whole program, for OwnFiles and the interleave: they outlive the argument.
-  const auto whole = std::make_shared<const Program>(program);
-  out->interleave.make = [whole, index, count, pass](OrderContext context) {
-    context.upstream =
-        std::make_unique<OwnFiles>(*whole, index, count, pass, std::move(context.upstream), *context.reader);
-    return whole->interleave.make(std::move(context));
-  };
-  out->record_orders.push_back({.make = [pass](OrderContext context) -> std::unique_ptr<Handles> {
-                                  return std::make_unique<Quota>(pass, std::move(context.upstream), *context.reader);
-                                },
-                                .count = [pass](std::int64_t) { return pass->wanted_of_pass(); }});
-  set_own_batches(*out, count, pass->batches);
-  out->stream = stream_of(program, {.count = count, .by = ShardBy::file});
-  out->files_a_pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(program.source.parts()) / count);
+FileShard file_shard(const Program& program, std::int64_t index, std::int64_t count, const RunOptions& options) {
+  FileShard out;
+  if (counted(program)) {
+    out.program = std::make_shared<const Program>(counted_shard(program, index, count));
+  } else {
+    out = walked_shard(program, index, count, options);
+  }
+  auto own = std::make_shared<Program>(*out.program);
+  own->stream = stream_of(program, {.index = index, .count = count, .by = ShardBy::file});
+  out.program = std::move(own);
   return out;
 }
 

@@ -55,7 +55,8 @@ std::string shard_misfit(std::int64_t rows, std::int64_t count) {
 Result<void> check_own_batches(const Program& program, const Shard& shard) {
   const Batching& batching = program.batching;
   const std::string by = fmt::format("by {}", EnumNames<ShardBy>::names[static_cast<std::size_t>(shard.by)]);
-  const bool own = batching.make_dealt != nullptr;  // the batcher deals the elements itself
+  const bool own = batching.make_dealt != nullptr;                       // the batcher deals the elements itself
+  const bool whole = shard.by == ShardBy::file && !batching.make_sized;  // each shard has whole batches
   const bool deals = shard.by == ShardBy::element && (own || (!batching.make_sized && can_be_dealt(batching)));
   const std::int64_t most = own ? batching.max_dealt : max_shards(batching);
   if (deals && shard.count > most)
@@ -65,9 +66,9 @@ Result<void> check_own_batches(const Program& program, const Shard& shard) {
     return refused(
         "shard: `seq_idx`, `epoch_end` and `max_total_num_seqs` count the sequences of a pass, and a shard by element "
         "has its own only; leave them out, or shard by rows");
-  if (!deals && (!batching.make_sized || !batching.max_rows))
+  if (!deals && !whole && (!batching.make_sized || !batching.max_rows))
     return refused(fmt::format("shard: these batches cannot be made for shards {}; shard by rows", by));
-  if (!deals && batching.remainder == Remainder::keep) {
+  if (!deals && !whole && batching.remainder == Remainder::keep) {
     return refused(
         fmt::format("shard: shards {} have unequal numbers of records, so with `remainder: keep` some would have more "
                     "batches than others; set the batch's `remainder` to drop, pad or repeat, or shard by rows",

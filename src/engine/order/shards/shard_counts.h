@@ -30,15 +30,6 @@ namespace forebay::engine {
 [[nodiscard]] std::optional<std::int64_t> count_after_filters(const std::vector<Ordering>& record_orders,
                                                               std::int64_t kept);
 
-/// The message of an error: a shard by file of a program that is not countable.
-inline constexpr std::string_view filtered_file_shard =
-    "an order before a filter leaves out or repeats records, so it is not known before how many the filter keeps of "
-    "each file, and shards by file cannot get the same number of batches; put the filter first, or shard by rows or "
-    "elements";
-/// The message of an error: a shard by file of a program with windows.
-inline constexpr std::string_view windowed_file_shard =
-    "windows are cut when records are read, so it is not known before how many each file gives, and shards by file "
-    "cannot get the same number of batches; shard by rows or elements";
 /// The message of an error: a shard that `fits_lanes` refuses.
 inline constexpr std::string_view lanes_by_rows =
     "the rows of these batches follow sequences, so each process keeps its rows in every batch; shard by rows";
@@ -48,10 +39,6 @@ inline constexpr std::string_view lanes_by_rows =
   if (shard.batch_count > 1 && !batching.states.empty()) return false;
   return shard.count <= 1 || shard.by == ShardBy::row;
 }
-/// The message of an error: a shard by file of a program with branches.
-inline constexpr std::string_view combined_file_shard =
-    "a combination decides about the rows of all its branches together, so their files cannot be shared out; shard by "
-    "rows or elements";
 
 /// Fails with Code::config when the batches of the program cannot be made so that each of `count` shards, by file or by
 /// element, has as many.
