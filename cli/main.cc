@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
+#include <forebay/file_system.h>
 
 #include "command.h"
 #include "interrupt.h"
+#include "python_package.h"
 #include "report.h"
 #include "usage.h"
 #include "verbs.h"
@@ -50,8 +55,21 @@ int fail(const Error& error, bool json) {
   return exit_code(error);
 }
 
+/// Paths of a scheme that this program does not read are left to the package, whose readers are programs of Python: the
+/// command begins anew inside it. There, the package has named a finder of its own.
+void leave_schemes_to_python(int argc, char** argv) {
+  if (scheme_finder()) return;
+  find_schemes_with([arguments = std::vector<std::string>(argv + 1, argv + argc)](
+                        const std::string& scheme) -> Result<std::shared_ptr<FileSystem>> {
+    FOREBAY_DO(run_python("forebay._file_systems", arguments,
+                          fmt::format("`{}://` is read by the package fsspec, through Python", scheme)));
+    return std::shared_ptr<FileSystem>{};
+  });
+}
+
 int main(int argc, char** argv) {
   install_signals();
+  leave_schemes_to_python(argc, argv);
   CLI::App app{"Forebay: from records in files to batches of tensors", "forebay"};
   Command command;
   add_verbs(app, command);

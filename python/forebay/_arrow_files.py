@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Seque
 from forebay import _core
 from forebay._parquet_pages import check_pages
 from forebay._paths import Paths, paths_of
+from forebay._remote_file import opened, readable, served_of
 from forebay._pump import Pump
 from forebay.errors import Cancelled, ConfigError, DataError, IoError
 
@@ -120,7 +121,7 @@ def _faults() -> "tuple[type[BaseException], ...]":
 def _kind_of(path: str) -> str:
     """What a file that cannot be read is, and how it is read, as the end of a message; empty: it is not known."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             head = file.read(8)
     except OSError:
         return ""
@@ -134,16 +135,20 @@ def _kind_of(path: str) -> str:
 
 
 def version_of(path: str) -> Version:
+    """Of a file of another machine: what its file system says, which is asked each time."""
     try:
+        served = served_of(path)
+        if served is not None:
+            return Version(*served.info(path), 0, 0)
         found = os.stat(path)
     except OSError as problem:
-        raise IoError(f"{path}: {problem.strerror}", code="io",
+        raise IoError(f"{path}: {problem.strerror or problem}", code="io",
                       detail="not_found" if isinstance(problem, FileNotFoundError) else "permission_denied") from None
     return Version(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 def _parquet_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[Part]]":
-    with pyarrow_module("pyarrow.parquet").ParquetFile(path) as file:
+    with pyarrow_module("pyarrow.parquet").ParquetFile(readable(path)) as file:
         footer = file.metadata
         if not by_group:
             return file.schema_arrow, [Part(path, None, footer.num_rows, version)]
@@ -152,7 +157,7 @@ def _parquet_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, l
 
 
 def _ipc_parts(path: str, by_group: bool, version: Version) -> "tuple[Any, list[Part]]":
-    with pyarrow_module("pyarrow").OSFile(path) as source, pyarrow_module("pyarrow.ipc").open_file(source) as file:
+    with _source_of(path) as source, pyarrow_module("pyarrow.ipc").open_file(source) as file:
         if not by_group:
             return file.schema, [Part(path, None, None, version)]
         return file.schema, [Part(path, [batch], None, version) for batch in range(file.num_record_batches)]
@@ -196,16 +201,16 @@ def _open_parquet(path: str) -> Opened:
     """A stream of READ_AHEAD bytes takes as much memory as the header of a page claims that it needs, so it is for files only whose
     row groups are too large to be read whole, column by column, and their pages are looked at before."""
     parquet = pyarrow_module("pyarrow.parquet")
-    footer = parquet.read_metadata(path)
+    footer = parquet.read_metadata(readable(path))
     streams = _largest_group(path, footer) > WHOLE_GROUP
-    file = parquet.ParquetFile(path, metadata=footer, pre_buffer=False, buffer_size=READ_AHEAD if streams else 0,
+    file = parquet.ParquetFile(readable(path), metadata=footer, pre_buffer=False, buffer_size=READ_AHEAD if streams else 0,
                                page_checksum_verification=True)
     return Opened(file, file.schema_arrow, streams)
 
 
 def _largest_group(path: str, footer: Any) -> int:
     """Bytes of the largest row group, as it is stored. Raises DataError for a column that the file has no room for."""
-    size = os.stat(path).st_size
+    size = version_of(path).size
     largest = 0
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
@@ -223,8 +228,13 @@ def _largest_group(path: str, footer: Any) -> int:
 
 
 def _open_ipc(path: str) -> Opened:
-    file = pyarrow_module("pyarrow.ipc").open_file(pyarrow_module("pyarrow").OSFile(path))
+    file = pyarrow_module("pyarrow.ipc").open_file(_source_of(path))
     return Opened(file, file.schema, False)
+
+
+def _source_of(path: str) -> Any:
+    pyarrow = pyarrow_module("pyarrow")
+    return pyarrow.OSFile(path) if served_of(path) is None else pyarrow.PythonFile(readable(path), "r")
 
 
 def _parquet_batches(opened: Opened, part: Part, fields: "list[str]", first: int) -> Iterator[Any]:

@@ -286,6 +286,65 @@ def decode_function(kind: str, options: dict[str, Any], memory: int | str) -> De
 
 def decode_json_example(text: bytes) -> bytes: ...
 
+class FileJob:
+    """A request to a file system of the program. It is answered once."""
+
+    @property
+    def kind(self) -> str:
+        """find, read or list"""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def wanted(self) -> bool: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def begin(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def deep(self) -> bool: ...
+
+    def found(self, size: int, version: int) -> None: ...
+
+    def bytes(self, buffer: bytes | bytearray | memoryview) -> None: ...
+
+    def listed(self, paths: list[str]) -> None: ...
+
+    def fail(self, kind: str, what: str) -> None:
+        """kind: not_found, denied, changed, or io for anything else."""
+
+class QueuedFiles:
+    """The queue of the requests to one file system of the program."""
+
+    def __init__(self, lists: bool) -> None: ...
+
+    def take(self) -> FileJob | None:
+        """Waits. None: no more come."""
+
+    @property
+    def needs_thread(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+def add_file_system(scheme: str, files: QueuedFiles) -> None: ...
+
+def find_file_system(path: str) -> bool:
+    """
+    False: a local path. Raises ConfigError for a scheme that nothing reads.
+    """
+
+def address_of(path: str) -> str: ...
+
 class Function:
     """A function of the program, which runs ask."""
 
@@ -730,6 +789,9 @@ class Run:
 
     def begin_anew(self) -> None:
         """Goes back to the beginning."""
+
+    def seek(self, number: int) -> None:
+        """Goes to a batch by its number."""
 
     @property
     def plan(self) -> Plan: ...

@@ -4,9 +4,9 @@
 A header is a struct of Thrift's compact protocol (parquet-format, README and parquet.thrift: PageHeader)."""
 from __future__ import annotations
 
-import os
-from typing import Any, Iterable
+from typing import Any, BinaryIO, Iterable
 
+from forebay._remote_file import opened
 from forebay.errors import DataError
 
 #: Bytes that are read of a header at first, and at most: it holds the least and greatest value of its page.
@@ -20,24 +20,25 @@ def check_pages(path: str, group: int, columns: "Iterable[Any]") -> None:
 
     columns    their metadata, as pyarrow gives it
     """
-    with open(path, "rb", buffering=0) as file:
+    with opened(path, buffering=0) as file:
         for column in columns:
             place = f"{path}: row group {group}: column '{column.path_in_schema}': the page at byte"
             at = min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset)
             end, most = at + column.total_compressed_size, column.total_uncompressed_size
             while at < end:
-                header, inflated, stored = _page(file.fileno(), at, end, place)
+                header, inflated, stored = _page(file, at, end, place)
                 if header + stored > end - at or stored < 0 or not 0 <= inflated <= most:
                     raise DataError(f"{place} {at} is said to have {stored} bytes, {inflated} after decompression; the column has {end - at} "
                                     f"left, and {most} in all", code="data", detail="data_loss")
                 at += header + stored
 
 
-def _page(file: int, at: int, end: int, place: str) -> "tuple[int, int, int]":
+def _page(file: BinaryIO, at: int, end: int, place: str) -> "tuple[int, int, int]":
     """The bytes of the header, those of the page after decompression, and as it is stored."""
     size = _FIRST
     while True:
-        data = os.pread(file, min(size, end - at), at)
+        file.seek(at)
+        data = file.read(min(size, end - at))
         try:
             fields, header = _struct(data, 0, 0)
             return header, fields[2], fields[3]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Mapping, Optional, Sequence, Union
 
 from forebay._arguments import wrong_type
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
+
+
+#: A signature in the query of a presigned address, and what stands beside it.
+_SIGNATURE = re.compile(r"([?&](?:x-(?:amz|goog|oss)-[\w-]+|signature|sig|token|access_token|policy|[\w]*accesskeyid|googleaccessid)=)"
+                        r"[^&\s\"'\\]*", re.IGNORECASE)
+
+
+def without_signatures(text: str) -> str:
+    """A text that people read, with the signatures of presigned addresses left out."""
+    return _SIGNATURE.sub(r"\1…", text) if "?" in text else text
 
 
 def path_of(path: Path, name: str = "path") -> str:

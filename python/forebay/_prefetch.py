@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optio
 from forebay import _core
 from forebay._arguments import wrong_type
 from forebay._core import Stats
+from forebay._map.draws import share_libraries
 from forebay.errors import Cancelled
 from forebay.loader import Loader, Plan, Schema
 from forebay.mapped import by_name, with_tensors
@@ -188,6 +189,7 @@ class _Line:
                 self._thread.start()
 
     def _run(self) -> None:
+        share_libraries()
         while True:
             with self._changed:
                 while len(self._items) > self._ahead and not (self._resting or self._closed):

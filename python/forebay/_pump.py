@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, ContextManager, Iterable, Itera
 import numpy as np
 
 from forebay import _core
+from forebay._map.draws import share_libraries
 from forebay._structure import filled, flat, tree_of
 from forebay.errors import Cancelled, ConfigError, DataError
 
@@ -43,12 +44,16 @@ class Pump:
         self.failure: Optional[BaseException] = None
         self.told = ""
         self._awaited = awaited
-        self._thread = threading.Thread(target=self._run, name=f"forebay {name}", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=f"forebay {name}", daemon=True)
 
     def start(self) -> None:
         if self.joined_at_exit:
             _AT_EXIT.add(self)
         self._thread.start()
+
+    def _work(self) -> None:
+        share_libraries()
+        self._run()
 
     def _run(self) -> None:
         raise NotImplementedError
@@ -256,6 +261,12 @@ class PumpedRun:
         self._run.begin_anew()
         for pump in self._pumps:
             pump.begin_anew()
+
+    def seek(self, number: int) -> None:
+        for pump in self._pumps:
+            pump.begin_anew()
+        with self._failures():
+            self._run.seek(number)
 
     def __del__(self) -> None:
         for pump in self._pumps:

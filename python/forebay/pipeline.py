@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from forebay._arguments import names_of, wrong_type
+from forebay._paths import without_signatures
 from forebay.errors import ConfigError
 from forebay.loader import Loader, Plan, Shard, plan, start
 from forebay.schema import Transform, mapped_text
@@ -41,7 +42,7 @@ class StageSource:
 
     def __repr__(self) -> str:
         (kind, options), = self._source.items()
-        shown = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        shown = without_signatures(", ".join(f"{name}={value!r}" for name, value in options.items()))
         return f"forebay.{kind}({shown if len(shown) <= 200 else shown[:197] + '…'})"
 
 
@@ -187,7 +188,7 @@ class PipelineBase:
         return True
 
     def __repr__(self) -> str:
-        return "\n".join([self.to_json(), *mapped_text([step.name for step in self._maps])])
+        return "\n".join([without_signatures(self.to_json()), *mapped_text([step.name for step in self._maps])])
 
 
 def given(options: Mapping[str, Any], /, **defaults: Any) -> dict[str, Any]:

@@ -88,7 +88,11 @@ nb::list convert(const nb::list& inputs, const nb::str& out, const nb::dict& ask
 nb::list begin(const nb::str& out, std::int64_t files, std::int64_t index, std::int64_t count,
                const std::string& existing, const nb::list& inputs, const std::string& what) {
   Json note = value_of(parse_json(what));
-  note.set("inputs", value_of(identity_of_inputs(from_strs(inputs))));
+  auto identity = [names = from_strs(inputs)] {
+    const Unlocked asking;
+    return identity_of_inputs(names);
+  }();
+  note.set("inputs", value_of(std::move(identity)));
   nb::list missing;
   for (const std::int64_t number :
        value_of(begin_conversion(from_str(out), files, {.index = index, .count = count}, existing_of(existing), note)))
@@ -233,7 +237,11 @@ void bind_conversions(nb::module_& module) {
       "expand_files",
       [](const nb::list& patterns) {
         nb::list out;
-        for (const std::string& path : value_of(expand_files(from_strs(patterns), ""))) out.append(to_str(path));
+        auto found = [names = from_strs(patterns)] {
+          const Unlocked looking;
+          return expand_files(names, "");
+        }();
+        for (const std::string& path : value_of(std::move(found))) out.append(to_str(path));
         return out;
       },
       nb::arg("patterns"), nb::sig("def expand_files(patterns: list[str]) -> list[str]"));

@@ -38,7 +38,10 @@ std::int64_t add_batch(BatchInspector& inspector, const PyBatch& batch, std::int
 }
 
 nb::tuple find(const nb::list& paths, const std::string& source) {
-  const FoundSource found = value_of(find_source(from_strs(paths), source));
+  const FoundSource found = value_of([names = from_strs(paths), &source] {
+    const Unlocked looking;
+    return find_source(names, source);
+  }());
   nb::list files;
   for (const std::string& file : found.files) files.append(to_str(file));
   return nb::make_tuple(to_str(found.name), files);

@@ -12,6 +12,7 @@
 #include "batches.h"
 #include "conversions.h"
 #include "decode.h"
+#include "file_systems.h"
 #include "functions.h"
 #include "images.h"
 #include "inspect.h"
@@ -35,6 +36,7 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_conversions(module);
   bind_decode(module);
+  bind_file_systems(module);
   bind_functions(module);
   bind_queue(module);
   bind_reader(module);

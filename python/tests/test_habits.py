@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 
 import pytest
 from conftest import run_python
@@ -109,11 +110,15 @@ def test_a_run_whose_data_are_smaller_than_a_batch_says_so(parts: list[str], cap
 
 
 @pytest.mark.parametrize("files, message", [
-    ("gs://bucket/x", "/source/tfrecord/files/0: 'gs://bucket/x': only local files can be read"),
-    ("s3://bucket/x-*", "/source/tfrecord/files/0: 's3://bucket/x-*': only local files can be read"),
+    ("gs://bucket/x", "/source/tfrecord/files/0: 'gs://bucket/x': only local files can be read without the package fsspec; `pip install "
+                      "fsspec gcsfs`, or name a reader of your own with forebay.add_file_system('gs', …)"),
+    ("s3://bucket/x-*", "/source/tfrecord/files/0: 's3://bucket/x-*': only local files can be read without the package fsspec; `pip "
+                        "install fsspec s3fs`, or name a reader of your own with forebay.add_file_system('s3', …)"),
     ("{folder}", "/source/tfrecord/files/0: cannot read '{folder}': it is a folder, not a regular file; '{folder}/*' names the files in it"),
 ])
-def test_what_is_no_file_is_one_fault_with_the_way_out(tmp_path: pathlib.Path, files: str, message: str) -> None:
+def test_what_is_no_file_is_one_fault_with_the_way_out(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, files: str,
+                                                       message: str) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises((fb.ConfigError, fb.IoError)) as caught:
         examples([files.format(folder=tmp_path)]).batch(2).plan()
     assert str(caught.value) == message.format(folder=tmp_path)

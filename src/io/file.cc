@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -134,38 +132,6 @@ Result<void> check_regular(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return system_error("open", path, errno);
   return S_ISREG(status.st_mode) ? Result<void>{} : not_regular(path, status.st_mode);
-}
-
-namespace {
-
-/// By scheme. Written before any thread reads it.
-std::map<std::string, std::shared_ptr<FileSystem>, std::less<>>& file_systems() {
-  static std::map<std::string, std::shared_ptr<FileSystem>, std::less<>> all;
-  return all;
-}
-
-}  // namespace
-
-void add_file_system(const std::string& scheme, std::shared_ptr<FileSystem> system) {
-  file_systems().emplace(scheme, std::move(system));
-}
-
-FileSystem* file_system_of(const std::string& path) {
-  const auto& all = file_systems();
-  if (all.empty()) return nullptr;
-  const auto found = all.find(scheme_of(path));
-  return found == all.end() ? nullptr : found->second.get();
-}
-
-std::string scheme_of(const std::string& path) {
-  const std::size_t end = path.find("://");
-  if (end == 0 || end == std::string::npos) return {};
-  const auto allowed = [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte < 0x80 && (std::isalnum(byte) != 0 || letter == '+' || letter == '.' || letter == '-');
-  };
-  const bool all = std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(end), allowed);
-  return all ? path.substr(0, end) : std::string{};
 }
 
 std::int64_t total_size(std::span<const std::string> paths) {

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -64,39 +62,5 @@ class RandomAccessFile {
   std::string path_;
   Identity identity_;
 };
-
-/// A request for bytes of one version of a file.
-struct ReadRequest {
-  std::string path;
-  RandomAccessFile::Identity version;  ///< Bytes of another version are never given.
-  std::int64_t offset = 0;             ///< At least one byte from here on is in the file.
-  std::span<std::byte> out;
-  std::shared_ptr<std::byte> memory;  ///< Owns `out` until the request is answered.
-};
-
-/// The files of one scheme, such as `s3://`: finds them and reads ranges of them, any number of requests at once.
-///
-/// No function waits. Each answers once, on any thread, also before it returns, and never with a lock held that it
-/// takes itself. The engine decides how many requests are in flight, where their bytes go, and what happens when fewer
-/// bytes come than were asked for; a FileSystem decides how often it tries. Thread-safe, and never destroyed.
-class FileSystem {
- public:
-  using Found = std::function<void(Result<RandomAccessFile::Identity>)>;
-  using Answer = std::function<void(Result<std::size_t>)>;
-  virtual ~FileSystem() = default;
-  /// Answers with the present version of the file. Fails with Code::io, not_found, when there is no such file.
-  virtual void find(const std::string& path, Found found) = 0;
-  /// Writes the next bytes to `request.out` and answers with their number, at least one. Fails with Code::io, and with
-  /// Code::data, failed_precondition, when the file is not that version any more.
-  virtual void read(ReadRequest request, Answer answer) = 0;
-};
-
-/// Names the file system of all paths that begin with `scheme` and "://". Called before any thread reads such a path; a
-/// scheme keeps its first file system.
-void add_file_system(const std::string& scheme, std::shared_ptr<FileSystem> system);
-/// The file system of a path; null for a local one.
-[[nodiscard]] FileSystem* file_system_of(const std::string& path);
-/// The scheme of a URL such as "s3://bucket/key": a letter, then letters, digits, `+`, `.` or `-`. Empty: a local path.
-[[nodiscard]] std::string scheme_of(const std::string& path);
 
 }  // namespace forebay::io

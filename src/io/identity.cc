@@ -25,7 +25,15 @@ std::uint64_t fnv1a(std::span<const std::byte> bytes) {
   return hash;
 }
 
+FileIdentity identity_of(const RandomAccessFile::Identity& version) {
+  return {.size = version.size,
+          .modified_ns = version.modified_ns,
+          .head = version.version,
+          .tail = FileIdentity::of_version};
+}
+
 Result<FileIdentity> identify(const RandomAccessFile& file) {
+  if (file.identity().version != 0) return identity_of(file.identity());
   FOREBAY_TRY(const std::uint64_t head, hash_at(file, 0));
   const std::int64_t last = std::max<std::int64_t>(0, file.size() - static_cast<std::int64_t>(end_bytes));
   FOREBAY_TRY(const std::uint64_t tail, hash_at(file, last));
@@ -36,6 +44,8 @@ Result<FileIdentity> identify(const RandomAccessFile& file) {
 std::string difference(const FileIdentity& before, const FileIdentity& now) {
   if (before.size != now.size) return fmt::format("its size was {} bytes, now {}", before.size, now.size);
   if (before.modified_ns != now.modified_ns) return "its modification time changed";
+  const bool of_versions = before.tail == FileIdentity::of_version && now.tail == before.tail;
+  if (of_versions && before.head != now.head) return "another version of it was put in its place";
   if (before.head != now.head) return "its first 4 KiB changed";
   return before.tail != now.tail ? "its last 4 KiB changed" : "";
 }

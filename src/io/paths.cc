@@ -13,6 +13,8 @@
 #include "io/folder.h"
 #include "io/patterns.h"
 #include "io/regular.h"
+#include "stores/registry.h"
+#include "stores/waits.h"
 
 namespace forebay::io {
 namespace {
@@ -25,14 +27,14 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-Result<void> check_local(const std::string& path) {
+Result<void> check_path(const std::string& path) {
   if (path.empty()) return Error{Code::config, Detail::invalid_argument, "a path must not be empty"};
   if (path.find('\0') != std::string::npos) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("the path '{}' contains a NUL byte", path.c_str())};
   }
-  if (scheme_of(path).empty() || file_system_of(path) != nullptr) return {};
-  return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read", path)};
+  FOREBAY_DO(stores::find_file_system(path));
+  return {};
 }
 
 /// Returns N of "path@N"; 0 when the path does not end so.
@@ -47,18 +49,15 @@ std::int64_t shards_of(std::string_view path) {
   return count;
 }
 
+constexpr std::string_view wildcards = "*?[";
+
 /// The text without the `\` before each wildcard; empty when a wildcard has none. A text without wildcards names a file
-/// as it is.
+/// as it is, and so does each text of a file system that cannot list.
 std::optional<std::string> without_escapes(const std::string& text) {
-  constexpr std::string_view wildcards = "*?[";
   if (text.find_first_of(wildcards) == std::string::npos) return text;
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (wildcards.find(text[i]) != std::string_view::npos) return std::nullopt;
-    if (text[i] == '\\' && i + 1 < text.size()) ++i;
-    out += text[i];
-  }
-  return out;
+  if (const FileSystem* const system = stores::file_system_of(text); system != nullptr && !system->lists()) return text;
+  if (first_wildcard(text) != std::string::npos) return std::nullopt;
+  return unescaped(text);
 }
 
 /// Fails when a shard is missing or is no regular file.
@@ -91,7 +90,9 @@ std::string_view strip(std::string_view line) {
   return line.substr(begin, line.find_last_not_of(white) - begin + 1);
 }
 
-Result<std::string> read_text(const File& file) {
+Result<std::string> read_text(const std::string& path) {
+  if (FileSystem* const system = stores::file_system_of(path)) return stores::read_all(*system, path, max_list_bytes);
+  FOREBAY_TRY(const File file, File::open(path));
   if (file.size() > max_list_bytes) {
     return Error{
         Code::data, Detail::resource_exhausted,
@@ -101,11 +102,27 @@ Result<std::string> read_text(const File& file) {
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   FOREBAY_TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span{text}), 0));
   text.resize(got);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   return text;
 }
 
 }  // namespace
+
+std::size_t first_wildcard(std::string_view pattern) {
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (wildcards.find(pattern[i]) != std::string_view::npos) return i;
+    if (pattern[i] == '\\') ++i;
+  }
+  return std::string_view::npos;
+}
+
+std::string unescaped(std::string_view pattern) {
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) ++i;
+    out += pattern[i];
+  }
+  return out;
+}
 
 std::string parent(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -121,7 +138,7 @@ std::string current_folder() {
 }
 
 std::string resolve(const std::string& path, const std::string& folder) {
-  if (folder.empty() || folder == "." || path.starts_with('/') || file_system_of(path) != nullptr) return path;
+  if (folder.empty() || folder == "." || path.starts_with('/') || stores::file_system_of(path) != nullptr) return path;
   return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
@@ -137,7 +154,7 @@ bool is_plain_name(std::string_view text) {
 }
 
 std::optional<std::string> named_path(const std::string& text, const std::string& folder) {
-  const auto name = without_escapes(text);
+  const auto name = without_escapes(stores::without_signature(text));
   if (!name || shards_of(*name) > 0) return std::nullopt;
   return resolve(*name, folder);
 }
@@ -154,25 +171,22 @@ std::size_t count_named(const std::vector<std::string>& patterns) {
   return count;
 }
 
-Result<std::vector<std::string>> expand_one(const std::string& pattern, const std::string& folder, GlobBudget& budget,
+Result<std::vector<std::string>> expand_one(const std::string& text, const std::string& folder, GlobBudget& budget,
                                             bool ask) {
-  FOREBAY_DO(check_local(pattern));
+  FOREBAY_DO(check_path(text));
+  const std::string pattern = stores::without_signature(text);
   if (const auto name = without_escapes(pattern)) {
     std::string path = resolve(*name, folder);
     const std::int64_t shards = shards_of(*name);
-    const bool local = file_system_of(path) == nullptr;
+    const bool local = stores::file_system_of(path) == nullptr;
     if (shards > 0 && !exists(path)) return shard_paths(path, shards, ask && local);
     return std::vector{std::move(path)};
   }
   const std::string path = resolve(pattern, folder);
-  if (file_system_of(path) != nullptr) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("'{}': files of this scheme cannot be listed; name each file, or put a `\\` before a "
-                             "wildcard that belongs to a name",
-                             path)};
-  }
-  if (exists(path)) return std::vector{path};  // the name of a file has wildcards in it
-  FOREBAY_TRY(std::vector<std::string> found, glob(pattern, folder, budget));
+  FileSystem* const system = stores::file_system_of(path);
+  if (system == nullptr && exists(path)) return std::vector{path};  // the name of a file has wildcards in it
+  FOREBAY_TRY(std::vector<std::string> found,
+              system == nullptr ? glob(pattern, folder, budget) : matching_files(*system, path));
   std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
   for (std::string& name : found) {
     if (folder == "." && name.starts_with("./")) name.erase(0, 2);  // as `resolve`
@@ -209,8 +223,9 @@ Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns
 }
 
 Result<std::vector<std::string>> read_list(const std::string& path) {
-  FOREBAY_TRY(const File file, File::open(path));
-  FOREBAY_TRY(const std::string text, read_text(file));
+  FOREBAY_DO(check_path(path));
+  FOREBAY_TRY(std::string text, read_text(path));
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   const std::string folder = parent(path);
   std::vector<std::string> out;
   std::int32_t number = 0;
@@ -220,8 +235,8 @@ Result<std::vector<std::string>> read_list(const std::string& path) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     ++number;
     if (line.empty()) continue;
-    FOREBAY_DO(check_local(line).at(Place{.file = path, .line = number, .column = 1}));
-    out.push_back(resolve(line, folder));
+    FOREBAY_DO(check_path(line).at(Place{.file = path, .line = number, .column = 1}));
+    out.push_back(resolve(stores::without_signature(line), folder));
   }
   if (out.empty()) {
     return Error{Code::config, Detail::invalid_argument, fmt::format("the list file '{}' names no file", path),
@@ -230,8 +245,10 @@ Result<std::vector<std::string>> read_list(const std::string& path) {
   return out;
 }
 
-Result<std::vector<std::string>> find_files(const std::string& folder, std::string_view suffix) {
-  FOREBAY_DO(check_local(folder));
+namespace {
+
+/// Every file below a local folder whose name ends so, sorted bytewise.
+Result<std::vector<std::string>> find_local_files(const std::string& folder, std::string_view suffix) {
   FOREBAY_TRY(const std::string root, real_folder(folder));
   std::vector<std::string> out;
   std::vector<std::string> waiting{root};
@@ -248,12 +265,28 @@ Result<std::vector<std::string>> find_files(const std::string& folder, std::stri
       }
     }
   }
-  if (out.empty()) {
-    return Error{Code::config, Detail::not_found,
-                 fmt::format("no file ending in '{}' in '{}' or below", suffix, folder), Place{.file = folder}};
-  }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> find_files(const std::string& folder, std::string_view suffix) {
+  FOREBAY_DO(check_path(folder));
+  std::vector<std::string> out;
+  if (FileSystem* const system = stores::file_system_of(folder)) {
+    FOREBAY_TRY(out, stores::list(*system, folder.ends_with('/') ? folder : folder + "/", true));
+    const std::string hidden = fmt::format("/{}/", store_folder);
+    std::erase_if(out, [&](const std::string& path) {
+      return !ends_with_in_any_case(base_name(path), suffix) || path.find(hidden) != std::string::npos;
+    });
+    std::sort(out.begin(), out.end());
+  } else {
+    FOREBAY_TRY(out, find_local_files(folder, suffix));
+  }
+  if (!out.empty()) return out;
+  return Error{Code::config, Detail::not_found, fmt::format("no file ending in '{}' in '{}' or below", suffix, folder),
+               Place{.file = folder}};
 }
 
 }  // namespace forebay::io

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <forebay/error.h>
+#include <forebay/file_system.h>
 
 namespace forebay::io {
 
@@ -16,9 +17,19 @@ namespace forebay::io {
 [[nodiscard]] std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
                                                                         const std::string& folder);
 
+/// Returns the files of a file system that a pattern names, sorted bytewise: `*`, `?` and `[…]` within a segment of the
+/// path, `**` for any number of segments. The scheme and what stands before the first wildcard's folder are as they
+/// are.
+[[nodiscard]] Result<std::vector<std::string>> matching_files(FileSystem& system, const std::string& pattern);
+
 /// The path that one text of a list of files names: the text has no wildcard, or a `\` before each. Empty for a
 /// pattern, and for a text that ends in "@N". Nothing is asked of the file system.
 [[nodiscard]] std::optional<std::string> named_path(const std::string& text, const std::string& folder);
+
+/// The place of the first wildcard, `*`, `?` or `[`, that has no `\` before it; npos: there is none.
+[[nodiscard]] std::size_t first_wildcard(std::string_view pattern);
+/// The text with each `\` taken away, and what follows it as it is.
+[[nodiscard]] std::string unescaped(std::string_view pattern);
 
 /// Whether the text is the name of one local file as it is: it has no wildcard, `\`, "@", NUL byte or scheme, and is
 /// not empty. Most lists have such names only.

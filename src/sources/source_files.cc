@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/core.h>
+
+#include "io/file_system.h"
 #include "io/paths.h"
 #include "io/patterns.h"
+#include "stores/registry.h"
 
 namespace forebay::sources {
 
@@ -26,6 +30,19 @@ Result<std::vector<std::string>> source_files(const Paths& files, const std::str
       faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
   }
   if (!faults.empty()) return Error::all(std::move(faults));
+  return out;
+}
+
+Result<std::vector<std::string>> local_files(const Paths& files, const std::string& folder) {
+  FOREBAY_TRY(std::vector<std::string> out, source_files(files, folder));
+  for (const std::string& path : out) {
+    if (stores::file_system_of(path) == nullptr) continue;
+    return Error{Code::config, Detail::invalid_argument,
+                 fmt::format("'{}': this source reads local files only; copy the files to a local disk, or pack them "
+                             "into tar files, which are read from anywhere",
+                             path)}
+        .at(Field{"files"});
+  }
   return out;
 }
 

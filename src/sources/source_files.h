@@ -15,5 +15,7 @@ inline constexpr const char* record_key_doc =
 /// The files of a source's option `files`, patterns expanded, in their order. Fails with the faults of all patterns,
 /// each with its place in the option, and when no file is named.
 [[nodiscard]] Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder);
+/// The same for a source that reads local files only: those of other machines are refused.
+[[nodiscard]] Result<std::vector<std::string>> local_files(const Paths& files, const std::string& folder);
 
 }  // namespace forebay::sources

@@ -90,12 +90,7 @@ Result<LabelledFiles> labels_by_folder(const std::vector<std::string>& files, co
 }
 
 Result<Source> bind_whole_file(const WholeFile& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
-  for (const std::string& path : files) {
-    if (io::file_system_of(path) == nullptr) continue;
-    return Error{Code::config, Detail::invalid_argument, fmt::format("'{}': only local files can be read whole", path)}
-        .at(Field{"files"});
-  }
+  FOREBAY_TRY(std::vector<std::string> files, local_files(options.files, context.folder));
   const bool labels = options.label_from == LabelFrom::folder;
   if (labels && options.label.empty())
     return Error{Code::config, Detail::invalid_argument, "a name must not be empty"}.at(Field{"label"});

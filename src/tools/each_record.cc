@@ -7,7 +7,7 @@
 #include <forebay/records.h>
 
 #include "engine/index/scan_file.h"
-#include "io/file.h"
+#include "engine/requests/open_file.h"
 #include "sources/framing.h"
 
 namespace forebay {
@@ -39,7 +39,7 @@ Result<bool> visit_block(const engine::Block& block, const Source& source,
 
 Result<void> each_record(const std::string& path, const std::function<bool(const RecordView&)>& visit,
                          const EachRecordOptions& options) {
-  FOREBAY_DO(io::File::open(path));  // what cannot be opened fails here, and not at a record
+  FOREBAY_DO(engine::open_file(path));  // what cannot be opened fails here, and not at a record
   const Source source{.files = {path}, .compression = options.compression, .format = sources::tfrecord_format()};
   engine::PassCache cache{0};
   engine::FileReader reader{source, 0, std::make_shared<engine::BufferPool>(std::numeric_limits<std::int64_t>::max()),

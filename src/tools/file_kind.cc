@@ -11,7 +11,7 @@
 
 #include "base/tar_members.h"
 #include "config/utf8.h"
-#include "io/file.h"
+#include "engine/requests/open_file.h"
 #include "io/inflate.h"
 #include "io/paths.h"
 #include "sources/detect.h"
@@ -27,7 +27,7 @@ constexpr std::size_t head_size = 64 << 10;
 
 std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes(std::span{text}); }
 
-Result<std::string> head_of(const io::File& file) {
+Result<std::string> head_of(const io::RandomAccessFile& file) {
   std::string head(head_size, '\0');
   FOREBAY_TRY(const std::size_t size, file.read(bytes_of(head), 0));
   head.resize(size);
@@ -35,7 +35,7 @@ Result<std::string> head_of(const io::File& file) {
 }
 
 /// The beginning of the content of a compressed file.
-Result<std::string> inflated_head(const io::File& file, Compression compression) {
+Result<std::string> inflated_head(const io::RandomAccessFile& file, Compression compression) {
   FOREBAY_TRY(io::Inflater inflater, io::Inflater::make(compression));
   std::string head(head_size, '\0');
   std::size_t filled = 0;
@@ -137,7 +137,8 @@ std::string ending_of(const std::string& path) {
 }
 
 Result<FileKind> kind_of_file(const std::string& path) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+  FOREBAY_TRY(const auto opened, engine::open_file(path));
+  const io::RandomAccessFile& file = *opened;
   FOREBAY_TRY(std::string head, head_of(file));
   const std::string ending = ending_of(path);
   FileKind out{.source = by_content(head, file.size())};

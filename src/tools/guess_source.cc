@@ -15,8 +15,10 @@
 
 #include <forebay/messages.h>
 
+#include "io/file_system.h"
 #include "io/folder.h"
 #include "io/paths.h"
+#include "stores/registry.h"
 #include "tools/file_kind.h"
 
 namespace forebay::tools {
@@ -54,13 +56,14 @@ bool is_hidden(const std::string& folder, const std::string& path) {
 
 Result<Asked> find_files_of(const std::string& text) {
   Asked out{.text = text};
-  if (!io::real_folder(text).ok()) {
+  FOREBAY_TRY(const FileSystem* const remote, stores::find_file_system(text));
+  if (remote != nullptr ? !text.ends_with('/') : !io::real_folder(text).ok()) {
     FOREBAY_TRY(out.files, io::expand({text}, ""));
     return out;
   }
   out.folder = true;
-  while (out.text.size() > 1 && out.text.ends_with('/')) out.text.pop_back();
-  const auto found = io::expand({as_pattern(out.text) + "/**"}, "");
+  while (out.text.size() > 1 && out.text.ends_with('/') && !out.text.ends_with("://")) out.text.pop_back();
+  const auto found = io::expand({as_pattern(out.text) + (out.text.ends_with("://") ? "**" : "/**")}, "");
   if (!found.ok() && found.error().code() == Code::io) return found.error();
   if (found.ok()) {
     for (const std::string& path : *found)

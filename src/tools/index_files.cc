@@ -116,9 +116,9 @@ class IndexRun {
   }
 
   Result<void> one(std::uint32_t number, IndexReport& report, const std::stop_token& stop) {
+    const bool only_check = options_.existing == Existing::only_check;
     IndexRequest request = engine::request_for(source_, number);
     request.stores = stores_;
-    const bool only_check = options_.existing == Existing::only_check;
     if (only_check && program_ == nullptr) return check(request, report);
     const engine::IndexWatch watch = [&](std::int64_t bytes) {
       const engine::Lock lock{mutex_};

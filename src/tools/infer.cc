@@ -12,7 +12,7 @@
 #include <forebay/records.h>
 
 #include "columns/wire.h"
-#include "io/file.h"
+#include "engine/requests/open_file.h"
 #include "sources/detect.h"
 
 namespace forebay {
@@ -25,9 +25,9 @@ Json with(const char* key, Json value) {
 }
 
 Result<Compression> compression_of(const std::string& path) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+  FOREBAY_TRY(const auto file, engine::open_file(path));
   std::array<std::byte, 16> head{};
-  FOREBAY_TRY(const std::size_t size, file.read(head, 0));
+  FOREBAY_TRY(const std::size_t size, file->read(head, 0));
   return sources::detect_tfrecord(std::span{head}.first(size));
 }
 

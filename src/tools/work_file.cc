@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "io/file.h"
+#include "engine/requests/open_file.h"
 
 namespace forebay::tools {
 
@@ -29,7 +29,8 @@ WorkFile::WorkFile(const Source& source, const std::string& path, OnCorruptFile 
 /// A source of whole files: the file is the record.
 Result<std::optional<ReadRecord>> WorkFile::whole() {
   const std::string& path = source_.files.front();
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+  FOREBAY_TRY(const auto opened, engine::open_file(path));
+  const io::RandomAccessFile& file = *opened;
   if (file.size() > source_.max_file_bytes)
     return Error{Code::data, Detail::data_loss,
                  fmt::format("the file has {} bytes, more than max_file_bytes, {}; raise it", file.size(),
@@ -48,7 +49,7 @@ Result<std::optional<ReadRecord>> WorkFile::whole() {
 Result<void> WorkFile::next_block(const StopCheck* check) {
   StopCheck::look(check);
   if (!begun_) {
-    FOREBAY_DO(io::File::open(source_.files.front()));  // what cannot be opened fails here, and not at a record
+    FOREBAY_DO(engine::open_file(source_.files.front()));  // what cannot be opened fails here, and not at a record
     reader_.need();
     begun_ = true;
   }

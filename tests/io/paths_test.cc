@@ -14,6 +14,7 @@
 #include "io/file.h"
 #include "io/folder.h"
 #include "tests/io/files.h"
+#include "tests/support/slow_files.h"
 
 namespace forebay::io {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 using Names = std::vector<std::string>;
 
 /// Paths as they are seen from the folder.
@@ -232,11 +234,26 @@ TEST(Expand, ShardsAreSpelledOutAndMustAllBeThere) {
 TEST(Expand, OnlyLocalPathsAreAccepted) {
   const tests::Folder folder;
   for (const char* url : {"s3://bucket/key", "https://host/*", "gs://a"}) {
-    EXPECT_EQ(refused(folder, {url}), std::string{"'"} + url + "': only local files can be read");
+    EXPECT_THAT(refused(folder, {url}), StartsWith(std::string{"'"} + url + "': only local files can be read here"));
   }
   EXPECT_THAT(refused(folder, {""}), HasSubstr("must not be empty"));
   EXPECT_THAT(refused(folder, {std::string{"a\0b", 3}}), HasSubstr("NUL"));
   EXPECT_EQ(expanded(folder, {"a:b", "://x"}), (Names{"a:b", "://x"}));
+}
+
+TEST(Expand, PatternsOfAFileSystemMatchAsLocalOnesDo) {
+  const tests::Folder folder;
+  for (const char* name : {"a/1.txt", "a/2.txt", "a/b/3.txt", "a/b/c/4.txt", "b/5.txt", "a/[x].txt", ".forebay/6.txt"})
+    folder.write(name);
+  tests::SlowFiles::get().behave({});
+  const std::string root = tests::SlowFiles::path(folder.path()) + "/";
+  for (const char* pattern : {"a/*.txt", "*/*.txt", "**/*.txt", "a/**", "a/b/?.txt", "?/[0-4].txt", R"(a/\[x\].txt)",
+                              "a/**/4.txt", "[!b]/1.txt", "**/b/**", "**/**/3.txt", "a/**/c/*", "**/c/**/4.txt"}) {
+    Names found = *expand({root + pattern}, "");
+    for (std::string& path : found) path.erase(0, root.size());
+    EXPECT_EQ(found, expanded(folder, {pattern})) << pattern;
+  }
+  EXPECT_THAT(refused(folder, {root + "none-*"}), StartsWith("no file matches 'slow://"));
 }
 
 TEST(ReadList, LinesAreStrippedAndOrderAndDuplicatesKept) {
@@ -254,7 +271,7 @@ TEST(ReadList, AListWithoutPathsIsAnError) {
 TEST(ReadList, AFaultSaysItsLine) {
   const tests::Folder folder;
   const std::string list = folder.write("list", "a\n\ns3://b/c\n");
-  EXPECT_EQ(read_list(list).error().text(), list + ":3:1: 's3://b/c': only local files can be read");
+  EXPECT_THAT(read_list(list).error().text(), StartsWith(list + ":3:1: 's3://b/c': only local files can be read"));
 }
 
 TEST(ReadList, FoldersAndDevicesAreRefused) {
@@ -283,6 +300,16 @@ TEST(FindFiles, LinksToFilesAreFollowedAndLinksToFoldersAreNot) {
   EXPECT_EQ(inside(folder, *find_files(folder.path(), ".x")), (Names{"dangling.x", "in/a.x", "link.x"}));
   ASSERT_EQ(::symlink(folder.path().c_str(), (folder / "root").c_str()), 0);
   EXPECT_EQ(inside(folder, *find_files(folder / "root", ".x")), (Names{"dangling.x", "in/a.x", "link.x"}));
+}
+
+TEST(FindFiles, OfAFileSystemAreThoseBelowTheFolder) {
+  const tests::Folder folder;
+  for (const char* name : {"a/1.TXT", "a/b/2.txt", "a/b/3.bin", "a/.forebay/4.txt", "5.txt"}) folder.write(name);
+  tests::SlowFiles::get().behave({});
+  const std::string root = tests::SlowFiles::path(folder.path() + "/a");
+  EXPECT_THAT(*find_files(root, ".txt"), ElementsAre(root + "/1.TXT", root + "/b/2.txt"));
+  EXPECT_THAT(*find_files(root + "/", ".bin"), ElementsAre(root + "/b/3.bin"));
+  EXPECT_THAT(find_files(root, ".none").error().message(), StartsWith("no file ending in '.none' in 'slow://"));
 }
 
 TEST(FindFiles, NamesAreBytes) {

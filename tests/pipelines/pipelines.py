@@ -13,9 +13,9 @@ import data
 # The columns of each source besides `id`.
 COLUMNS = {"example": "xftia", "compressed_example": "xftia", "sequence_example": "x", "json_lines": "xt", "csv": "t", "fixed_length": "",
            "tar": "t", "whole_file": "", "npy": "", "npz": "", "parquet": "xt", "arrow": "xt", "arrays": "xf", "python_sequence": "",
-           "python_open": "x"}
+           "python_open": "x", "remote_example": "xftia", "remote_compressed_example": "xftia", "remote_json_lines": "xt"}
 NAMES = {"x": "x", "f": "f", "t": "t", "i": "im", "a": "au"}
-KEYED = ("example", "compressed_example")      # sources of which this module also draws `record_key` and set c
+KEYED = ("example", "compressed_example", "remote_example", "remote_compressed_example")      # sources of which this module also draws `record_key` and set c
 if not data.arrow_tables():
     del COLUMNS["parquet"], COLUMNS["arrow"]
 
@@ -65,12 +65,12 @@ class Draw:
             options = ', record_key="key"'
         if name == "whole_file" and self.chance(.5):
             options = ', label_from="folder", classes=["whole-b", "none", "whole-a"]'
-        if name == "json_lines" and self.chance(.5):
+        if name in ("json_lines", "remote_json_lines") and self.chance(.5):
             options = ', "jsonl.gz"'
-        if not rows and name == "example" and self.chance(.2):
+        if not rows and name in ("example", "remote_example") and self.chance(.2):
             policy = self.one("fail", "skip_record", "skip_row", "skip_file")
             self.lose("")
-            return f'data.example("c"{options}).on_corrupt("{policy}")'
+            return f'data.{name}("c"{options}).on_corrupt("{policy}")'
         return f'data.{name}("{rows or self.one("a", "a", "b")}"{options})'
 
     # ---- stages of rows
@@ -196,7 +196,7 @@ class Draw:
             self.unpaired("")
         options = ""
         if kind == "mix":
-            options = self.one(', weights=[2, 1], until="all"', lambda: self.lose(f", until={self.number(3, 30)}, repeat=True"))
+            options = self.one(', weights=[2, 1], until="all"', ', weights=[(0, [2, 1]), (1, [1, 3])], until="all"', lambda: self.lose(f", until={self.number(3, 30)}, repeat=True"))
         elif kind == "round_robin":
             options = self.one(', until="all"', lambda: self.lose(""))
         return f"fb.{kind}([{', '.join(branches)}]{options}{fill})"

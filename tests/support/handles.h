@@ -25,6 +25,7 @@ class Numbers final : public Handles {
     next_ += count;
     return count;
   }
+  [[nodiscard]] std::size_t given() const { return next_; }  ///< In this pass.
 
  private:
   const std::vector<std::uint32_t> numbers_;

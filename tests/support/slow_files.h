@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,20 +16,22 @@
 #include <utility>
 #include <vector>
 
+#include <forebay/file_system.h>
+
 #include "io/file.h"
-#include "io/file_system.h"
 
 namespace forebay::tests {
 
 /// Local files as `slow://PATH`: each request takes a fixed time, a limited number is served at once, and nothing can
 /// be mapped. Requests beyond the limit wait for their turn. Tests change the behaviour between two runs.
-class SlowFiles final : public io::FileSystem {
+class SlowFiles final : public FileSystem {
  public:
   struct Behaviour {
     std::chrono::microseconds latency{0};
     std::size_t at_once = 16;
     /// Asked before each read; an error is the answer.
-    std::function<Result<void>(const io::ReadRequest&)> fault = {};
+    std::function<Result<void>(const ReadRequest&)> fault = {};
+    std::function<void()> finds = {};  ///< Called before each search for a version.
     std::size_t max_bytes = SIZE_MAX;  ///< Of one answer.
     bool never = false;                ///< No request is answered until `behave` is called again.
   };
@@ -37,17 +40,18 @@ class SlowFiles final : public io::FileSystem {
   static SlowFiles& get() {
     static const auto system = [] {
       auto made = std::make_shared<SlowFiles>();
-      io::add_file_system("slow", made);
+      static_cast<void>(add_file_system("slow", made));
       return made;
     }();
     return *system;
   }
   static std::string path(const std::string& local) { return "slow://" + local; }
 
-  /// The present version of a local file, as `find` answers.
+  /// The present version of a local file, as `find` answers: without a time, which need not tell versions apart.
   static io::File::Identity version(const std::string& local) {
     const auto identity = io::File::identity_at(local);
-    return identity.ok() ? version_of(*identity) : io::File::Identity{};
+    const FileVersion found = identity.ok() ? version_of(*identity) : FileVersion{};
+    return {.size = found.size, .version = found.version};
   }
 
   SlowFiles() : clock_{[this] { serve(); }} {}
@@ -60,8 +64,11 @@ class SlowFiles final : public io::FileSystem {
     clock_.join();
   }
 
+  /// Returns when no function of the former behaviour runs any more, so what these refer to may go. A loader that was
+  /// closed leaves requests behind, and these ask the behaviour when their turn comes.
   void behave(Behaviour behaviour) {
-    const std::lock_guard lock{mutex_};
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return !begins_; });
     behaviour_ = std::move(behaviour);
     max_served_ = 0;
     reads_ = 0;
@@ -83,15 +90,31 @@ class SlowFiles final : public io::FileSystem {
   }
 
   void find(const std::string& path, Found found) override {
-    enter([path, found = std::move(found)] {
+    enter([this, path, found = std::move(found)] {
+      std::function<void()> finds;
+      {
+        const std::lock_guard lock{mutex_};
+        finds = behaviour_.finds;
+      }
+      if (finds) finds();
       const auto identity = io::File::identity_at(local(path));
-      return [found, out = identity.ok() ? Result<io::File::Identity>{version_of(*identity)} : identity.error()] {
-        found(out);
-      };
+      return
+          [found, out = identity.ok() ? Result<FileVersion>{version_of(*identity)} : identity.error()] { found(out); };
     });
   }
 
-  void read(io::ReadRequest request, Answer answer) override {
+  [[nodiscard]] bool lists() const override { return true; }
+  void list(const std::string& folder, bool deep, Listed listed) override {
+    std::vector<std::string> out;
+    std::error_code missing;
+    for (std::filesystem::recursive_directory_iterator at{local(folder), missing}, end; at != end; ++at) {
+      if (at->is_regular_file()) out.push_back(path(at->path().string()));
+      if (!deep) at.disable_recursion_pending();
+    }
+    listed(std::move(out));
+  }
+
+  void read(ReadRequest request, Answer answer) override {
     {
       const std::lock_guard lock{mutex_};
       ++reads_;
@@ -105,13 +128,11 @@ class SlowFiles final : public io::FileSystem {
   using Clock = std::chrono::steady_clock;
   static std::string local(const std::string& path) { return path.substr(std::string{"slow://"}.size()); }
 
-  static io::File::Identity version_of(const io::File::Identity& identity) {
-    return {.size = identity.size,
-            .modified_ns = identity.modified_ns,
-            .version = static_cast<std::uint64_t>(identity.changed_ns) ^ identity.inode};
+  static FileVersion version_of(const io::File::Identity& identity) {
+    return {.size = identity.size, .version = static_cast<std::uint64_t>(identity.changed_ns) ^ identity.inode};
   }
 
-  Result<std::size_t> read_now(const io::ReadRequest& request) {
+  Result<std::size_t> read_now(const ReadRequest& request) {
     Behaviour now;
     {
       const std::lock_guard lock{mutex_};
@@ -119,7 +140,7 @@ class SlowFiles final : public io::FileSystem {
     }
     if (now.fault) FOREBAY_DO(now.fault(request));
     FOREBAY_TRY(const io::File file, io::File::open(local(request.path)));
-    if (version_of(file.identity()) != request.version)
+    if (version_of(file.identity()).version != request.version.version)
       return Error{Code::data, Detail::failed_precondition,
                    "the file changed while it was read: its version is another"};
     return file.read(request.out.first(std::min(request.out.size(), now.max_bytes)), request.offset);
@@ -141,9 +162,12 @@ class SlowFiles final : public io::FileSystem {
         const auto due = Clock::now() + behaviour_.latency;
         const Begin begin = std::move(waiting_.front());
         waiting_.pop_front();
+        begins_ = true;
         lock.unlock();
         auto answer = begin();
         lock.lock();
+        begins_ = false;
+        changed_.notify_all();
         served_.emplace(due, std::move(answer));
         max_served_ = std::max(max_served_, served_.size());
       } else if (served_.empty()) {
@@ -167,6 +191,7 @@ class SlowFiles final : public io::FileSystem {
   std::multimap<Clock::time_point, std::function<void()>> served_;  // by the time of their answer
   std::size_t max_served_ = 0;
   std::size_t reads_ = 0;
+  bool begins_ = false;  // the clock's thread begins a request, outside the lock
   bool over_ = false;
   std::thread clock_;
 };

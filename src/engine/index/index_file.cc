@@ -8,7 +8,9 @@
 
 #include "engine/memory/machine.h"
 #include "engine/read/index_layout.h"
+#include "engine/requests/open_file.h"
 #include "sources/detect.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 namespace {
@@ -16,11 +18,23 @@ namespace {
 /// The facts about the data file that a good index must agree with.
 struct Wanted {
   io::FileIdentity identity;
-  Compression compression = Compression::none;
+  std::optional<Compression> compression;  // empty: any
   std::string_view signature;
 };
 
+/// A file of another machine is asked for as little as possible: an index of this version was made with the compression
+/// that the file has.
+Result<Wanted> wanted_of_requested(const IndexRequest& request) {
+  Wanted out{.identity = request.identity.value_or(io::FileIdentity{}), .signature = request.signature};
+  if (request.compression != Compression::automatic) out.compression = request.compression;
+  if (request.identity) return out;
+  FOREBAY_TRY(const auto file, open_file(request.file));
+  FOREBAY_TRY(out.identity, io::identify(*file));
+  return out;
+}
+
 Result<Wanted> wanted_of(const IndexRequest& request) {
+  if (stores::file_system_of(request.file) != nullptr) return wanted_of_requested(request);
   FOREBAY_TRY(const io::File file, io::File::open(request.file));
   FOREBAY_TRY(io::FileIdentity identity, io::identify(file));
   FOREBAY_TRY(const Compression compression, sources::compression_of(file, request.compression, *request.format));
@@ -45,7 +59,7 @@ std::string disagreement(const RecordIndex& index, const Wanted& wanted) {
   if (std::string change = difference(index.identity(), wanted.identity); !change.empty()) {
     return "the file has changed: " + change;
   }
-  if (index.compression() != wanted.compression) return "it was made for another compression";
+  if (wanted.compression && index.compression() != *wanted.compression) return "it was made for another compression";
   if (index.signature() != wanted.signature) {
     return fmt::format("it was made for the format '{}', not '{}'", index.signature(), wanted.signature);
   }

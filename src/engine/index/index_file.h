@@ -26,7 +26,8 @@ struct IndexRequest {
   std::int64_t max_decompressed_bytes = INT64_MAX;  ///< More bytes are an error; stored indexes do not depend on it.
   /// The pool for the memory of a scan; null: each scan may use a quarter of the machine's memory.
   std::shared_ptr<BufferPool> pool = {};
-  std::shared_ptr<IndexStores> stores = {};  ///< Null: each call opens the stores anew, in the usual places.
+  std::shared_ptr<IndexStores> stores = {};       ///< Null: each call opens the stores anew, in the usual places.
+  std::optional<io::FileIdentity> identity = {};  ///< Of the file, where it is known; else the file is asked.
   std::uint64_t made_by = 0;  ///< Names the index among those of the file: 0 for that of all its records (EntryKey).
 };
 

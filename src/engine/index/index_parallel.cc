@@ -7,6 +7,8 @@
 #include "engine/index/scan_file.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
+#include "engine/requests/open_file.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -81,27 +83,23 @@ Result<MadeIndex> make_index(const Program& program, const IndexRequest& request
   return out;
 }
 
-Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, const IndexMeans& means,
+namespace {
+
+/// Loads what is stored for a file, or makes and stores it.
+Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, IndexRequest request,
                                const IndexWatch& watch) {
-  IndexRequest request = request_for(program.source, file);
-  const bool local = io::file_system_of(request.file) == nullptr;  // nothing is stored elsewhere
-  request.pool = means.pool;
-  if (local) request.stores = means.stores;
   if (looks_into_records(program)) {
-    if (auto stored = local ? load_made(program, request) : std::nullopt) return *std::move(stored);
+    if (auto stored = load_made(program, request)) return *std::move(stored);
     FOREBAY_TRY(MadeIndex made, make_index(program, request, file, watch));
-    if (local) static_cast<void>(store_made(program, request, made));  // without a store, each run makes it
+    static_cast<void>(store_made(program, request, made));  // without a store, each run makes it
     return made;
-  }
-  if (!local) {
-    FOREBAY_TRY(auto index, build_index(request, watch));
-    const std::int64_t bytes = index->identity().size;
-    return MadeIndex{.index = std::move(index), .size = bytes};
   }
   FOREBAY_TRY(IndexOutcome done, load_or_build(request, watch));
   const std::int64_t size = done.index->identity().size;
   return MadeIndex{.index = std::move(done.index), .size = size};
 }
+
+}  // namespace
 
 IndexRequest request_for(const Source& source, std::uint32_t file) {
   return {.file = source.files[file],
@@ -111,8 +109,32 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
           .max_decompressed_bytes = source.max_decompressed_bytes};
 }
 
+std::vector<std::optional<io::FileIdentity>> requested_identities(const Source& source,
+                                                                  std::span<const std::uint32_t> files,
+                                                                  const std::function<bool()>& go_on) {
+  std::vector<std::optional<io::FileIdentity>> out(files.size());
+  std::vector<std::string> paths;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (stores::file_system_of(source.files[files[i]]) == nullptr) continue;
+    paths.push_back(source.files[files[i]]);
+    places.push_back(i);
+  }
+  const auto found = find_files(paths, go_on);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].ok() && found[i]->version != 0) out[places[i]] = io::identity_of(*found[i]);
+  }
+  return out;
+}
+
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
+  std::vector<std::optional<io::FileIdentity>> identities;
+  try {
+    identities = requested_identities(program.source, files, go_on);
+  } catch (const Closed&) {
+    return Error{Code::cancelled, "interrupted"};
+  }
   std::vector<std::optional<Error>> errors(files.size());
   std::atomic<std::size_t> failed{files.size()};  // the first file that failed; files after it are stopped
   const auto one = [&](std::size_t at, const std::stop_token& stop) {
@@ -120,7 +142,11 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
     if (!wanted(0)) return;
     const auto thrown = catch_all(
         [&] {
-          auto done = load_or_make(program, files[at], means, wanted);
+          IndexRequest request = request_for(program.source, files[at]);
+          request.pool = means.pool;
+          request.stores = means.stores;
+          request.identity = identities[at];
+          auto done = load_or_make(program, files[at], std::move(request), wanted);
           if (done.ok()) {
             made[at] = *std::move(done);
             made[at].charge = means.pool->charge(made[at].bytes(), MemoryUse::scan);

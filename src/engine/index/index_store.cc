@@ -10,6 +10,7 @@
 #include "columns/crc32c_ranges.h"
 #include "io/atomic_file.h"
 #include "io/paths.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 namespace {
@@ -193,11 +194,13 @@ Result<bool> IndexStore::append(const std::string& file, const std::string& name
   return Error{Code::internal, "the store was not written"};
 }
 
-/// The places of the entries that are valid now, in their order, of files that are still in their folder.
+/// The places of the entries that are valid now, in their order, of files that are still in their folder, as far as
+/// that is known without asking another machine.
 std::vector<IndexStore::At> IndexStore::live(const std::string& folder) const {
   std::vector<At> out;
   for (const auto& [name, of] : files_) {
-    if (!io::file_size(io::resolve(name, folder)).ok()) continue;
+    const std::string file = io::resolve(name, folder);
+    if (stores::file_system_of(file) == nullptr && !io::file_size(file).ok()) continue;
     for (const auto& [key, entries] : of.entries)
       if (!entries.empty()) out.push_back(entries.back());
   }
@@ -208,7 +211,8 @@ std::vector<IndexStore::At> IndexStore::live(const std::string& folder) const {
 /// Writes the valid entries to a new store and puts it in the place of this one, whose lock the caller has.
 Result<void> IndexStore::replace(const std::string& file) const {
   FOREBAY_TRY(io::AtomicFile out, io::AtomicFile::create(place_.path, io::Links::refuse));
-  FOREBAY_DO(out.permit_no_more_than(file));
+  // The store has the permissions of the data file; those of a file of another machine are not known.
+  FOREBAY_DO(out.permit_no_more_than(stores::file_system_of(file) == nullptr ? file : place_.path));
   for (const At& at : live(io::parent(file))) {
     const auto entry = mapping_->bytes().subspan(at.offset, at.bytes);
     const StoredEntry head = load_head(entry.data());

@@ -13,6 +13,7 @@
 #include "io/atomic_file.h"
 #include "io/folder.h"
 #include "io/paths.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 namespace {
@@ -34,6 +35,14 @@ Result<void> take_lock(int descriptor, const std::string& path) {
   return {};
 }
 
+/// The permissions of a data file; those of a file of another machine are not known, and nobody else has any.
+Result<mode_t> mode_of(const std::string& file) {
+  struct stat data {};
+  if (stores::file_system_of(file) != nullptr) return mode_t{0};
+  if (::stat(file.c_str(), &data) != 0) return io::system_error("inspect", file, errno);
+  return data.st_mode;
+}
+
 bool is_folder(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -45,8 +54,7 @@ Result<LockedStore> LockedStore::open(const std::string& path, const std::string
   LockedStore out;
   out.path_ = path;
   const std::string folder = io::parent(path);
-  struct stat data {};
-  if (::stat(file.c_str(), &data) != 0) return io::system_error("inspect", file, errno);
+  FOREBAY_DO(mode_of(file));
   if (!is_folder(folder)) {
     // Beside the data, the folder gives the permissions of the data's folder; elsewhere it is for this user alone.
     if (io::base_name(folder) != io::store_folder) FOREBAY_DO(io::make_private_folder(io::parent(folder)));
@@ -86,10 +94,9 @@ Result<bool> LockedStore::open_once(const std::string& file) {
 /// Removes the permissions that the data file does not give: an index holds content of the file.
 Result<void> LockedStore::narrow(const std::string& file) const {
   struct stat own {};
-  struct stat data {};
   if (::fstat(descriptor_, &own) != 0) return io::system_error("inspect", path_, errno);
-  if (::stat(file.c_str(), &data) != 0) return io::system_error("inspect", file, errno);
-  const mode_t mode = own.st_mode & (data.st_mode | 0700) & 0777;
+  FOREBAY_TRY(const mode_t data, mode_of(file));
+  const mode_t mode = own.st_mode & (data | 0700) & 0777;
   if (mode == (own.st_mode & 0777) || ::fchmod(descriptor_, mode) == 0) return {};
   return io::system_error("write", path_, errno);
 }

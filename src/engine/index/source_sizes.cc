@@ -15,6 +15,7 @@
 #include "engine/requests/open_file.h"
 #include "io/file.h"
 #include "io/identity.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -187,7 +188,7 @@ void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t
   std::vector<std::string> paths;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (sizes[i] != unknown_size || io::file_system_of(files[i]) == nullptr) continue;
+    if (sizes[i] != unknown_size || stores::file_system_of(files[i]) == nullptr) continue;
     paths.push_back(files[i]);
     numbers.push_back(i);
   }

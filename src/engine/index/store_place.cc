@@ -9,6 +9,7 @@
 #include "io/folder.h"
 #include "io/identity.h"
 #include "io/paths.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 namespace {
@@ -27,7 +28,8 @@ std::string cache_folder() {
 
 /// The place for the files of `data` in a folder that has the stores of several data folders.
 std::vector<StorePlace> place_in(const std::string& folder, const std::string& data) {
-  const auto real = io::real_path(data);
+  const bool local = stores::file_system_of(data) == nullptr;
+  const auto real = local ? io::real_path(data) : Result<std::string>{data};
   if (folder.empty() || !real.ok()) return {};
   const std::uint64_t hash = io::fnv1a(std::as_bytes(std::span{*real}));
   return {{.path = fmt::format("{}/{:016x}/{}", folder, hash, store_name), .links = io::Links::refuse}};
@@ -39,7 +41,9 @@ std::vector<StorePlace> places_of(const std::string& file, const std::string& in
   const std::string parent = io::parent(file);
   const std::string folder = parent.empty() ? "." : parent;
   if (!index_dir.empty()) return place_in(index_dir, folder);
-  std::vector<StorePlace> out{{.path = fmt::format("{}/{}/{}", folder, io::store_folder, store_name)}};
+  std::vector<StorePlace> out;
+  if (stores::file_system_of(file) == nullptr)
+    out.push_back({.path = fmt::format("{}/{}/{}", folder, io::store_folder, store_name)});
   for (StorePlace& cached : place_in(cache_folder(), folder)) out.push_back(std::move(cached));
   return out;
 }

@@ -22,8 +22,8 @@ struct StorePlace {
 
 /// The places for the indexes of a data file, the preferred one first: `.forebay/index-v1` in the folder of the file,
 /// then `H/index-v1` in `$FOREBAY_CACHE`, else in `$XDG_CACHE_HOME/forebay`, else in `~/.cache/forebay`. H is the hash
-/// of the real path of the folder of the file. Relative paths are ignored. `index_dir`, unless it is empty, is the only
-/// place. Creates nothing.
+/// of the real path of the folder of the file. Those of a file of another machine are never beside it. Relative paths
+/// are ignored. `index_dir`, unless it is empty, is the only place. Creates nothing.
 [[nodiscard]] std::vector<StorePlace> places_of(const std::string& file, const std::string& index_dir);
 
 }  // namespace forebay::engine

@@ -112,7 +112,7 @@ class FileReader final : public BlockReader {
   [[nodiscard]] double fraction() const;           // share of the file's bytes that was read, 0 … 1
   Result<void> open();                             // of a FileSystem: `opened_` may stay false
   [[nodiscard]] Result<void> settle();
-  [[nodiscard]] Result<bool> open_requested(io::FileSystem& system);
+  [[nodiscard]] Result<bool> open_requested(FileSystem& system);
   [[nodiscard]] Result<void> open_and_wait();
   [[nodiscard]] std::int64_t next_read() const { return inflater_ ? inflater_->read_up_to() : position_; }
   Result<void> open_compressed();

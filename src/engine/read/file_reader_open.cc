@@ -2,6 +2,7 @@
 // The functions of FileReader that open its file.
 #include "engine/read/file_reader.h"
 #include "sources/detect.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -14,7 +15,7 @@ constexpr std::chrono::milliseconds a_little{20};
 }  // namespace
 
 bool FileReader::must_settle() {
-  if (opened_ || io::file_system_of(source_.files[number_]) != nullptr) return false;
+  if (opened_ || stores::file_system_of(source_.files[number_]) != nullptr) return false;
   if (!local_) {
     auto file = io::File::open(source_.files[number_]);
     if (!file.ok()) return false;
@@ -24,7 +25,7 @@ bool FileReader::must_settle() {
 }
 
 /// Asks for the version of the file, then for its first bytes. False: they have not come.
-Result<bool> FileReader::open_requested(io::FileSystem& system) {
+Result<bool> FileReader::open_requested(FileSystem& system) {
   const std::string& path = source_.files[number_];
   if (!requests_) {
     requests_ = std::make_shared<Requests>(pool_, own_requests);
@@ -89,7 +90,7 @@ Result<void> FileReader::settle() {
 }
 
 Result<void> FileReader::open() {
-  if (io::FileSystem* const system = io::file_system_of(source_.files[number_])) {
+  if (FileSystem* const system = stores::file_system_of(source_.files[number_])) {
     FOREBAY_TRY(const bool there, open_requested(*system));
     if (!there) return {};
   } else {

@@ -167,6 +167,19 @@ io::ByteRange RecordIndex::compressed_range(std::int64_t begin, std::int64_t end
   return {.offset = from, .bytes = to - from};
 }
 
+std::vector<io::ByteRange> RecordIndex::compressed_pieces(std::int64_t begin, std::int64_t end) const {
+  const io::ByteRange all = compressed_range(begin, end);
+  std::vector<io::ByteRange> out;
+  std::int64_t from = all.offset;
+  for (std::int64_t next = std::max<std::int64_t>(1, points_up_to(begin)); from < all.end(); ++next) {
+    const std::int64_t after = next < points_ ? std::min(compressed(next), all.end()) : all.end();
+    out.push_back({.offset = from, .bytes = std::min(after + 1, all.end()) - from});
+    if (out.back().end() == all.end()) break;
+    from = after;
+  }
+  return out;
+}
+
 std::int64_t RecordIndex::points_up_to(std::int64_t offset) const {
   std::int64_t low = 0;  // points before this one are at or before `offset`
   for (std::int64_t high = points_; low < high;) {

@@ -68,6 +68,9 @@ class RecordIndex {
   /// The bytes of a compressed file that decompression to the bytes from `begin` to `end` of its content begins with:
   /// from the restart point before `begin` to the first one that is not before `end`.
   [[nodiscard]] io::ByteRange compressed_range(std::int64_t begin, std::int64_t end) const;
+  /// The same bytes in pieces, one from each restart point to the next. Neighbours share a byte: a block may begin
+  /// inside one.
+  [[nodiscard]] std::vector<io::ByteRange> compressed_pieces(std::int64_t begin, std::int64_t end) const;
   /// A range of the uncompressed file with no restart point inside, and its CRC-32C.
   struct Chunk {
     std::int64_t begin = 0, end = 0;

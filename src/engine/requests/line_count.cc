@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sources/detect.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -22,7 +23,7 @@ std::optional<LineCount> LineCount::begin(const Source& source, const Error& err
   const Place& place = error.place();
   if (!source.format || !source.format->text() || place.offset < 0 || place.line > 0) return std::nullopt;
   if (std::ranges::find(source.files, place.file) == source.files.end()) return std::nullopt;
-  if (io::file_system_of(place.file) != nullptr) return std::nullopt;
+  if (stores::file_system_of(place.file) != nullptr) return std::nullopt;
   auto file = io::File::open(place.file);
   if (!file.ok()) return std::nullopt;
   const auto compression = sources::compression_of(*file, source.compression, *source.format);

@@ -5,19 +5,21 @@
 
 #include "engine/requests/requested_file.h"
 #include "io/file.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t memory_to_find = std::int64_t{1} << 20;  // bytes: only versions are asked for
-constexpr std::int64_t requests_to_find = 4 * Requests::usual;  // they have no bytes
+constexpr std::int64_t memory_to_find = std::int64_t{1} << 20;   // bytes: only versions are asked for
+constexpr std::int64_t memory_to_look = std::int64_t{16} << 20;  // bytes that are asked for ahead
+constexpr std::int64_t requests_to_find = 4 * Requests::usual;   // they have no bytes
 
 }  // namespace
 
 Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
                                                         const std::shared_ptr<Requests>& requests) {
-  io::FileSystem* const system = io::file_system_of(path);
+  FileSystem* const system = stores::file_system_of(path);
   if (system == nullptr) {
     FOREBAY_TRY(io::File file, io::File::open(path));
     return std::unique_ptr<io::RandomAccessFile>{std::make_unique<io::File>(std::move(file))};
@@ -30,10 +32,16 @@ Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
   return std::unique_ptr<io::RandomAccessFile>{std::make_unique<RequestedFile>(requests, std::move(target))};
 }
 
-std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths) {
+Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path) {
+  return open_file(path, std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_look)));
+}
+
+std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths,
+                                                               const std::function<bool()>& go_on) {
   const auto requests = std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_find), requests_to_find);
+  requests->ask_whether(go_on);
   std::vector<std::shared_ptr<Request>> asked;
-  for (const std::string& path : paths) asked.push_back(requests->find(*io::file_system_of(path), path));
+  for (const std::string& path : paths) asked.push_back(requests->find(*stores::file_system_of(path), path));
   std::vector<Result<io::RandomAccessFile::Identity>> out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     requests->wait(*asked[i]);

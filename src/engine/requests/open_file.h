@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +16,12 @@ namespace forebay::engine {
 /// io::File::open, or with the error of the FileSystem. Throws Closed as `requests` does.
 [[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
                                                                       const std::shared_ptr<Requests>& requests);
+/// The same with requests of its own, for a few reads.
+[[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path);
 
-/// The present version of each of these files, which are not local: all are asked for together.
-[[nodiscard]] std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths);
+/// The present version of each of these files, which are not local: all are asked for together. `go_on` is asked about
+/// every 20 ms; false ends the wait: throws Closed.
+[[nodiscard]] std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths,
+                                                                             const std::function<bool()>& go_on = {});
 
 }  // namespace forebay::engine

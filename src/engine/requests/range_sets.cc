@@ -49,6 +49,10 @@ RangeSets::Set& RangeSets::add(std::span<const Handle> handles, std::vector<Piec
   });
   Piece joined;
   for (Piece& piece : pieces) {
+    if (piece.keep) {
+      share(set, piece);
+      continue;
+    }
     const bool near = joined.target && piece.file == joined.file &&
                       piece.range.offset <= joined.range.end() + max_hole &&
                       piece.range.end() <= joined.range.offset + max_request;
@@ -69,6 +73,15 @@ void RangeSets::want(Set& set, const Piece& piece) {
   const std::int64_t end = std::min(piece.range.end(), file->size());
   for (std::int64_t at = piece.range.offset; at < end; at += max_request)
     file->want({.offset = at, .bytes = std::min(max_request, end - at)});
+}
+
+/// Asks for a piece, unless an earlier set has.
+void RangeSets::share(Set& set, const Piece& piece) {
+  auto& file = set.files_[piece.file];
+  if (!file) file = std::make_unique<RequestedFile>(requests_, piece.target);
+  auto& kept = kept_[{piece.file, piece.range.offset}];
+  if (!kept || (kept->ready() && kept->error())) kept = requests_->ask(piece.target, piece.range);
+  file->share(kept);
 }
 
 void RangeSets::drop_to(const Set& set) {

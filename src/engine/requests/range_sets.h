@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <forebay/order.h>
@@ -18,6 +19,8 @@ namespace forebay::engine {
 ///
 ///     expect: add ─► requests in flight ─► fetch: find, all_ready ─► bytes of each file ─► drop_to
 ///
+/// Pieces of compressed files are kept when their set is dropped: the next set needs most of them again.
+///
 /// Used by the order plane only.
 class RangeSets {
  public:
@@ -27,6 +30,7 @@ class RangeSets {
     std::uint32_t file = 0;
     std::shared_ptr<const RequestTarget> target;
     io::ByteRange range;
+    bool keep = false;  ///< Until this object goes.
   };
   class Set {
    public:
@@ -51,8 +55,10 @@ class RangeSets {
 
  private:
   void want(Set& set, const Piece& piece);
+  void share(Set& set, const Piece& piece);
   const std::shared_ptr<Requests> requests_;
   std::deque<Set> sets_;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::shared_ptr<Request>> kept_;  // by file and offset
 };
 
 }  // namespace forebay::engine

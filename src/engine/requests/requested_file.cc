@@ -56,6 +56,10 @@ void RequestedFile::want(io::ByteRange range) {
   if (range.bytes > 0) ranges_.push_back(requests_->ask(target_, range));
 }
 
+void RequestedFile::share(std::shared_ptr<Request> range) {
+  if (ranges_.empty() || ranges_.back() != range) ranges_.push_back(std::move(range));
+}
+
 void RequestedFile::go_to(std::int64_t offset) {
   for (const auto& range : ranges_) share_.give_back(range->range().bytes);
   ranges_.clear();

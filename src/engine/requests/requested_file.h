@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "engine/requests/requests.h"
 #include "io/file_system.h"
@@ -26,6 +27,8 @@ class RequestedFile final : public io::RandomAccessFile {
   [[nodiscard]] Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const override;
   /// Ranges must not begin before one that was asked for. They are inside the file.
   void want(io::ByteRange range) override;
+  /// A range that other file objects have asked for, too. The last one again is no other.
+  void share(std::shared_ptr<Request> range);
   [[nodiscard]] bool ready(std::int64_t offset) const override;
   /// Each request names the version, so no byte is of another one.
   [[nodiscard]] Result<void> unchanged() const override { return {}; }

@@ -2,6 +2,7 @@
 #include "engine/requests/requests.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/memory/catch_all.h"
@@ -10,23 +11,35 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t max_range = std::int64_t{1} << 20;   // bytes of one request of a sequential read
-constexpr std::int64_t min_range = std::int64_t{64} << 10;  // bytes; a smaller one would be all latency
-constexpr std::chrono::milliseconds between_looks{20};      // a waiting thread looks for a stop
+// Bytes of one request of a sequential read. A store gives one connection about 85 MB/s, and each request waits for 30
+// to 100 ms first: ranges as large as the budget allows keep that wait a small part.
+constexpr std::int64_t max_range = std::int64_t{8} << 20;
+constexpr std::int64_t usual_range = std::int64_t{256} << 10;  // with the smallest budgets
+constexpr std::int64_t min_range = std::int64_t{64} << 10;     // where many files share a window
+constexpr std::int64_t max_window = std::int64_t{512} << 20;   // bytes that sequential reads ask for ahead
+constexpr std::int64_t tool_window = std::int64_t{128} << 20;  // the same without a limit of memory
+constexpr std::chrono::milliseconds between_looks{20};         // a waiting thread looks for a stop
+
+/// Three requests of the largest size for each one in flight are enough.
+std::int64_t window_of(std::int64_t limit, std::int64_t max_requests) {
+  if (limit == std::numeric_limits<std::int64_t>::max()) return std::min(tool_window, 3 * max_requests * max_range);
+  return std::max(min_range, std::min({limit / 4, max_window, 3 * max_requests * max_range}));
+}
 
 }  // namespace
 
 Requests::Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests, std::function<void()> wake)
     : pool_{std::move(pool)},
       max_requests_{std::max<std::int64_t>(1, max_requests)},
-      window_{std::max(min_range, std::min(pool_->limit() / 4, 3 * max_requests_ * max_range))},
+      window_{window_of(pool_->limit(), max_requests_)},
+      range_{std::clamp(window_ / (2 * max_requests_), usual_range, max_range)},
       wake_{std::move(wake)} {}
 
 std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range, bool urgent) {
   return enter(std::make_shared<Request>(std::move(target), range), urgent);
 }
 
-std::shared_ptr<Request> Requests::find(io::FileSystem& system, const std::string& path) {
+std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& path) {
   auto target = std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path});
   return enter(std::make_shared<Request>(std::move(target), io::ByteRange{}), true);
 }
@@ -74,7 +87,7 @@ void Requests::begin(const std::shared_ptr<Request>& request) {
         if (request->range_.bytes > 0) return begin_read(request);
         const RequestTarget& target = *request->target_;
         target.system->find(target.path, [self = shared_from_this(), request](const auto& found) {
-          if (found.ok()) request->found_ = *found;
+          if (found.ok()) request->found_ = {.size = found->size, .version = found->version};
           if (!found.ok()) request->error_ = found.error();
           self->answered(*request);
         });
@@ -90,10 +103,11 @@ void Requests::begin_read(const std::shared_ptr<Request>& request) {
   if (!request->memory_) request->memory_ = pool_->lend(size, MemoryUse::scan);
   const RequestTarget& target = *request->target_;
   target.system->read({.path = target.path,
-                       .version = target.version,
+                       .version = {.size = target.version.size, .version = target.version.version},
                        .offset = request->range_.offset + static_cast<std::int64_t>(request->got_),
                        .out = {request->memory_.get() + request->got_, size - request->got_},
-                       .memory = request->memory_},
+                       .memory = request->memory_,
+                       .wanted = wanted_},
                       [self = shared_from_this(), request](const auto& count) { self->came(request, count); });
 }
 
@@ -160,6 +174,7 @@ RequestCounts Requests::counts() const {
 void Requests::stop() {
   const Lock lock{mutex_};
   stopped_ = true;
+  running_.reset();
   waiting_.clear();
   answered_.notify_all();
   while (waking_ > 0) answered_.wait(mutex_);
@@ -204,7 +219,7 @@ std::int64_t Requests::grant(const Share& share) const {
   if (stopped_) return 0;
   const std::int64_t all = window_ / 3 * (share.needed_ ? 2 : 1);
   const std::int64_t own = share.needed_ ? all / std::max<std::int64_t>(1, needed_) : all;
-  const std::int64_t range = std::clamp(own / 2, min_range, max_range);
+  const std::int64_t range = std::clamp(own / 2, min_range, range_);
   if (share.needed_ && share.held_ == 0) return range;
   const std::int64_t held = share.needed_ ? share.held_ : ahead_;
   return held + range <= own && !pool_->over(range) ? range : 0;

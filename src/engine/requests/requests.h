@@ -12,6 +12,7 @@
 #include <string>
 
 #include <forebay/error.h>
+#include <forebay/file_system.h>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
@@ -21,7 +22,7 @@ namespace forebay::engine {
 
 /// One version of one file of a FileSystem.
 struct RequestTarget {
-  io::FileSystem* system = nullptr;
+  FileSystem* system = nullptr;
   std::string path;
   io::RandomAccessFile::Identity version;
 };
@@ -81,7 +82,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   [[nodiscard]] std::shared_ptr<Request> ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range,
                                              bool urgent = false) EXCLUDES(mutex_);
   /// Asks for the present version of a file.
-  [[nodiscard]] std::shared_ptr<Request> find(io::FileSystem& system, const std::string& path) EXCLUDES(mutex_);
+  [[nodiscard]] std::shared_ptr<Request> find(FileSystem& system, const std::string& path) EXCLUDES(mutex_);
   /// Waits until the request is ready, or until the deadline. Throws Closed when the run is stopped, and when
   /// `ask_whether` says so.
   void wait(const Request& request, std::optional<std::chrono::steady_clock::time_point> deadline = {})
@@ -124,6 +125,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   const std::shared_ptr<BufferPool> pool_;
   const std::int64_t max_requests_;
   const std::int64_t window_;  // bytes that sequential reads ask for ahead, all files together
+  const std::int64_t range_;   // bytes of one request of a sequential read, where its window allows so many
   const std::function<void()> wake_;
   std::function<bool()> go_on_;
   mutable Mutex mutex_;
@@ -132,9 +134,11 @@ class Requests : public std::enable_shared_from_this<Requests> {
   std::int64_t in_flight_ GUARDED_BY(mutex_) = 0;
   bool beginning_ GUARDED_BY(mutex_) = false;  // a thread is in `begin_waiting`: the others leave the queue to it
   bool stopped_ GUARDED_BY(mutex_) = false;
-  std::int64_t waking_ GUARDED_BY(mutex_) = 0;  // threads inside `wake_`
-  std::int64_t needed_ GUARDED_BY(mutex_) = 0;  // shares that are needed
-  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   // bytes held by the others
+  std::int64_t waking_ GUARDED_BY(mutex_) = 0;                                         // threads inside `wake_`
+  std::int64_t needed_ GUARDED_BY(mutex_) = 0;                                         // shares that are needed
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;                                          // bytes held by the others
+  std::shared_ptr<const void> running_ GUARDED_BY(mutex_) = std::make_shared<char>();  // until `stop`
+  const std::weak_ptr<const void> wanted_ = running_;
 };
 
 }  // namespace forebay::engine

@@ -35,7 +35,7 @@ Result<std::vector<std::vector<std::string>>> files_of_arrays(const ArrayFiles& 
   std::vector<std::vector<std::string>> out;
   std::vector<Error> faults;
   for (const auto& [name, paths] : arrays) {
-    auto files = source_files(paths, folder);
+    auto files = local_files(paths, folder);
     if (!files.ok()) {
       faults.push_back(
           Error{files.error().code(), files.error().detail(), files.error().message()}.at(Field{"arrays", name}));

@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 #include <forebay/files.h>
 
+#include "engine/requests/open_file.h"
 #include "io/identity.h"
 #include "io/paths.h"
+#include "stores/registry.h"
 
 namespace forebay {
 
@@ -61,9 +63,14 @@ Result<void> compare(const std::string& path, const Json& what) {
   return {};
 }
 
+/// A run that stores no index there removes the folder while it is empty, so it may go between the two calls.
 Result<void> write_note(const std::string& path, const Json& what) {
-  FOREBAY_DO(make_folder(io::parent(path)));
-  return write_file(path, what.pretty() + "\n");
+  constexpr int max_tries = 100;
+  for (int tries = 1;; ++tries) {
+    FOREBAY_DO(make_folder(io::parent(path)));
+    auto written = write_file(path, what.pretty() + "\n");
+    if (written.ok() || written.error().detail() != Detail::not_found || tries == max_tries) return written;
+  }
 }
 
 Result<void> remove_file(const std::string& path) {
@@ -140,13 +147,26 @@ std::string output_file(const std::string& out, std::int64_t number, std::int64_
   return fmt::format("{}-{:05}-of-{:05}{}", out.substr(0, dot), number, files, out.substr(dot));
 }
 
+namespace {
+
+Result<std::int64_t> size_of(const std::string& path) {
+  if (stores::file_system_of(path) != nullptr) {
+    FOREBAY_TRY(const auto file, engine::open_file(path));
+    return file->size();
+  }
+  std::error_code problem;
+  const auto size = static_cast<std::int64_t>(fs::file_size(path, problem));
+  if (problem) return folder_error("read", path, problem);
+  return size;
+}
+
+}  // namespace
+
 Result<Json> identity_of_inputs(const std::vector<std::string>& files) {
   std::string all;
   std::int64_t bytes = 0;
   for (const std::string& path : files) {
-    std::error_code problem;
-    const auto size = static_cast<std::int64_t>(fs::file_size(path, problem));
-    if (problem) return folder_error("read", path, problem);
+    FOREBAY_TRY(const std::int64_t size, size_of(path));
     bytes += size;
     all += fmt::format("{}\n{}\n", io::base_name(path), size);
   }

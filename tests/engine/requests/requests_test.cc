@@ -2,6 +2,7 @@
 #include "engine/requests/requests.h"
 
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -15,10 +16,12 @@ namespace forebay::engine {
 namespace {
 
 /// Holds every request until the test answers it. Byte i of a file is i mod 251.
-class HeldFiles final : public io::FileSystem {
+class HeldFiles final : public FileSystem {
  public:
-  void find(const std::string&, Found found) override { found(version_); }
-  void read(io::ReadRequest request, Answer answer) override {
+  void find(const std::string&, Found found) override {
+    found(FileVersion{.size = version_.size, .version = version_.version});
+  }
+  void read(ReadRequest request, Answer answer) override {
     if (at_once_) return answer(fill(request, max_bytes_));
     const std::lock_guard lock{mutex_};
     held_.push_back({std::move(request), std::move(answer)});
@@ -36,6 +39,11 @@ class HeldFiles final : public io::FileSystem {
     auto [request, answer] = take();
     answer(fill(request, max_bytes));
   }
+  /// Whether the bytes of the request that came first are.
+  [[nodiscard]] bool wanted() {
+    const std::lock_guard lock{mutex_};
+    return !held_.front().first.wanted.expired();
+  }
   void fail(const Error& error) {
     auto [request, answer] = take();
     answer(error);
@@ -46,14 +54,14 @@ class HeldFiles final : public io::FileSystem {
   io::RandomAccessFile::Identity version_{.size = 10'000'000, .version = 7};
 
  private:
-  using Held = std::pair<io::ReadRequest, Answer>;
+  using Held = std::pair<ReadRequest, Answer>;
   Held take() {
     const std::lock_guard lock{mutex_};
     Held first = std::move(held_.front());
     held_.erase(held_.begin());
     return first;
   }
-  static Result<std::size_t> fill(const io::ReadRequest& request, std::size_t max_bytes) {
+  static Result<std::size_t> fill(const ReadRequest& request, std::size_t max_bytes) {
     const std::size_t count = std::min(max_bytes, request.out.size());
     for (std::size_t i = 0; i < count; ++i)
       request.out[i] = static_cast<std::byte>((request.offset + static_cast<std::int64_t>(i)) % 251);
@@ -162,14 +170,15 @@ TEST_F(RequestsTest, AWaitEndsWhenThePoolIsClosedOrTheCallerAsksForIt) {
 }
 
 TEST_F(RequestsTest, TheWindowIsSharedByTheFilesThatAreReadNow) {
-  const auto all = requests(4);  // a window of 12 MiB
+  // A window of 12 MiB, in ranges of 1 MiB.
+  const auto all = std::make_shared<Requests>(std::make_shared<BufferPool>(std::int64_t{48} << 20), 6);
   RequestedFile now{all, target()};
   RequestedFile later{all, target()};
   const auto count = [&] { return files_.held().size(); };
   later.go_to(0);
   now.need();
   now.go_to(0);
-  EXPECT_EQ(count(), 4U) << "no more than the maximum";
+  EXPECT_EQ(count(), 6U) << "no more than the maximum";
   files_.at_once_ = true;
   while (count() > 0) files_.answer();
   EXPECT_TRUE(now.ready((8 << 20) - 1));
@@ -180,6 +189,33 @@ TEST_F(RequestsTest, TheWindowIsSharedByTheFilesThatAreReadNow) {
   now.advance(3 << 20);
   EXPECT_TRUE(now.ready(10'000'000 - 1));
   EXPECT_TRUE(now.ready(10'000'000)) << "the end of the file";
+}
+
+TEST_F(RequestsTest, AfterAStopTheBytesOfRequestsInFlightAreNotWanted) {
+  const auto all = requests(2);
+  const auto asked = all->ask(target(), {.offset = 0, .bytes = 10});
+  EXPECT_TRUE(files_.wanted());
+  all->stop();
+  EXPECT_FALSE(files_.wanted());
+  files_.fail(Error{Code::cancelled, "nobody wants it"});
+}
+
+TEST_F(RequestsTest, RangesGrowWithTheBudget) {
+  const auto range_of = [&](std::int64_t limit) {
+    const auto all = std::make_shared<Requests>(std::make_shared<BufferPool>(limit));
+    RequestedFile file{all, target()};
+    file.need();
+    file.go_to(0);
+    const std::int64_t bytes = files_.held().front().bytes;
+    while (!files_.held().empty()) files_.answer();
+    return bytes;
+  };
+  EXPECT_EQ(range_of(std::int64_t{1} << 20), 87'381);  // half of what one file has of a window of 256 KiB
+  EXPECT_EQ(range_of(std::int64_t{32} << 20), 256 << 10);
+  EXPECT_EQ(range_of(std::int64_t{512} << 20), 2 << 20);
+  EXPECT_EQ(range_of(std::int64_t{2} << 30), 8 << 20);
+  EXPECT_EQ(range_of(std::int64_t{64} << 30), 8 << 20);
+  EXPECT_EQ(range_of(std::numeric_limits<std::int64_t>::max()), 2 << 20);  // a tool
 }
 
 TEST_F(RequestsTest, AFileIsReadAcrossRangesAndAFaultComesAfterTheBytesBeforeIt) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forebay/error.h>
+
+namespace forebay {
+
+/// One version of one file of a FileSystem. Two versions that are equal have the same bytes.
+struct FileVersion {
+  std::int64_t size = 0;      ///< Bytes.
+  std::uint64_t version = 0;  ///< Hash of the ETag, the generation, or what else changes when the file is replaced. 0:
+                              ///< nothing does but its size.
+};
+
+/// A request for bytes of one version of a file.
+struct ReadRequest {
+  std::string path;
+  FileVersion version;      ///< Bytes of another version are never given.
+  std::int64_t offset = 0;  ///< At least one byte from here on is in the file.
+  std::span<std::byte> out;
+  std::shared_ptr<std::byte> memory;  ///< Owns `out` until the request is answered.
+  /// Expires when nobody needs the bytes any more: the run was closed. Any answer does then, at once.
+  std::weak_ptr<const void> wanted;
+};
+
+/// The address of a file: for http and https with the signature of a presigned address. A FileSystem is given paths
+/// without it, and so are states, record keys and messages: it is a secret, and another one at each start of a program.
+/// Every other path is its own address.
+[[nodiscard]] std::string address_of(const std::string& path);
+
+/// The files of one scheme, such as `s3://`: finds them and reads ranges of them, any number of requests at once.
+///
+/// No function waits. Each answers once, on any thread, also before it returns, and never with a lock held that it
+/// takes itself. The engine decides how many requests are in flight, where their bytes go, and what happens when fewer
+/// bytes come than were asked for; a FileSystem decides how often it tries. Thread-safe, and never destroyed.
+class FileSystem {
+ public:
+  using Found = std::function<void(Result<FileVersion>)>;
+  using Answer = std::function<void(Result<std::size_t>)>;
+  using Listed = std::function<void(Result<std::vector<std::string>>)>;
+  virtual ~FileSystem() = default;
+  /// Answers with the present version of the file. Fails with Code::io, not_found, when there is no such file.
+  virtual void find(const std::string& path, Found found) = 0;
+  /// Writes the next bytes to `request.out` and answers with their number, at least one. Fails with Code::io, and with
+  /// Code::data, failed_precondition, when the file is not that version any more.
+  virtual void read(ReadRequest request, Answer answer) = 0;
+  /// Whether `list` works. Where it does not, `*`, `?` and `[` in a path mean themselves.
+  [[nodiscard]] virtual bool lists() const { return false; }
+  /// Answers with the full paths of the files in `folder`, which ends with `/`, in any order; `deep`: and of all files
+  /// below it. A folder that does not exist has no files.
+  virtual void list(const std::string& folder, [[maybe_unused]] bool deep, Listed listed) {
+    listed(Error{Code::config, Detail::invalid_argument, "'" + folder + "': files of this scheme cannot be listed"});
+  }
+};
+
+/// Names the file system of all paths that begin with `scheme` and "://": a letter, then letters, digits, `+`, `.` or
+/// `-`. Plans that are made later use it; a file system that was named before stays with those that have it. Fails with
+/// Code::config for another text.
+Result<void> add_file_system(const std::string& scheme, std::shared_ptr<FileSystem> system);
+
+/// Makes the file system of a scheme that has none, when a plan names such a path; an error says why there is none. Any
+/// thread may call it. An empty function: such paths are errors, as at the beginning.
+using SchemeFinder = std::function<Result<std::shared_ptr<FileSystem>>(const std::string& scheme)>;
+void find_schemes_with(SchemeFinder finder);
+[[nodiscard]] SchemeFinder scheme_finder();  ///< Empty: none was named.
+
+/// Whether a file system reads the path; false for a local one. Fails with Code::config for a scheme that nothing
+/// reads.
+[[nodiscard]] Result<bool> has_file_system(const std::string& path);
+
+}  // namespace forebay

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file_systems.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forebay/file_system.h>
+#include <forebay/queued_files.h>
+#include <nanobind/stl/string.h>
+
+#include "interpreter.h"
+
+namespace forebay::python {
+namespace {
+
+/// A request in the hands of a Python thread. All answers are given without the interpreter's lock: the engine goes on
+/// with its own work inside them.
+class PyJob {
+ public:
+  explicit PyJob(FileJob job) : job_{std::move(job)} {}
+  PyJob(PyJob&&) = default;
+  PyJob& operator=(PyJob&&) = default;
+  PyJob(const PyJob&) = delete;
+  PyJob& operator=(const PyJob&) = delete;
+  ~PyJob() {
+    if (job_.answered()) return;
+    const Unlocked dropping;
+    const FileJob dropped{std::move(job_)};  // which tells that it was
+  }
+
+  [[nodiscard]] const FileJob& job() const {
+    if (job_.answered()) throw nb::value_error("the request was answered before");
+    return job_;
+  }
+  [[nodiscard]] const ReadRequest& read() const {
+    if (job().read() == nullptr) throw nb::type_error("the request does not ask for bytes");
+    return *job_.read();
+  }
+  void found(std::int64_t size, std::uint64_t version) {
+    if (!job().is_find()) throw nb::type_error("the request does not ask for a version");
+    if (size < 0) throw nb::value_error("a size must not be negative");
+    const Unlocked answering;
+    job_.found({.size = size, .version = version});
+  }
+  /// Fewer bytes than were asked for are well; the engine asks for the others.
+  void bytes(nb::handle buffer) {
+    const std::span<std::byte> out = read().out;
+    Py_buffer view{};
+    if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+    const auto size = static_cast<std::size_t>(view.len);
+    const bool fits = size > 0 && size <= out.size();
+    if (fits) {
+      const Unlocked copying;
+      std::memcpy(out.data(), view.buf, size);
+    }
+    PyBuffer_Release(&view);
+    if (size == 0) return fail("changed", "the file changed while it was read: it ends before the size that it had");
+    if (!fits)
+      return fail("io", "the file system gave " + std::to_string(size) + " bytes where " + std::to_string(out.size()) +
+                            " were asked for");
+    const Unlocked answering;
+    job_.read_bytes(size);
+  }
+  void listed(const nb::list& paths) {
+    if (job().list() == nullptr) throw nb::type_error("the request does not ask for a list");
+    std::vector<std::string> names = from_strs(paths);
+    const Unlocked answering;
+    job_.listed(std::move(names));
+  }
+  void fail(const std::string& kind, const std::string& what) {
+    static_cast<void>(job());
+    const Error error{kind == "changed" ? Code::data : Code::io,
+                      kind == "changed"     ? Detail::failed_precondition
+                      : kind == "not_found" ? Detail::not_found
+                      : kind == "denied"    ? Detail::permission_denied
+                                            : Detail::none,
+                      what};
+    const Unlocked answering;
+    job_.fail(error);
+  }
+
+ private:
+  FileJob job_;
+};
+
+nb::object take(const QueuedFiles& files) {
+  auto job = [&] {
+    const Unlocked waiting;
+    return files.take();
+  }();
+  return job ? nb::cast(PyJob{*std::move(job)}) : nb::none();
+}
+
+const char* kind_of(const PyJob& job) {
+  if (job.job().is_find()) return "find";
+  return job.job().list() == nullptr ? "read" : "list";
+}
+
+/// A scheme that nobody has named: the package decides.
+Result<std::shared_ptr<FileSystem>> find_scheme(const std::string& scheme) {
+  if (Py_IsInitialized() == 0) return Error{Code::cancelled, "the program ends"};
+  const nb::gil_scoped_acquire locked;
+  try {
+    const nb::object found = nb::module_::import_("forebay._file_systems").attr("find_scheme")(to_str(scheme));
+    if (nb::isinstance<nb::str>(found)) return Error{Code::config, Detail::invalid_argument, from_str(found)};
+    return nb::cast<const QueuedFiles&>(found).system();
+  } catch (const nb::python_error& problem) {
+    return Error{Code::config, Detail::invalid_argument, problem.what()};
+  }
+}
+
+}  // namespace
+
+void bind_file_systems(nb::module_& module) {
+  nb::class_<PyJob>(module, "FileJob", "A request to a file system of the program. It is answered once.")
+      .def_prop_ro("kind", &kind_of, nb::sig("def kind(self) -> str"), "find, read or list")
+      .def_prop_ro(
+          "path", [](const PyJob& job) { return to_str(job.job().path()); }, nb::sig("def path(self) -> str"))
+      .def_prop_ro(
+          "wanted", [](const PyJob& job) { return job.job().wanted(); }, nb::sig("def wanted(self) -> bool"))
+      .def_prop_ro(
+          "size", [](const PyJob& job) { return job.read().version.size; }, nb::sig("def size(self) -> int"))
+      .def_prop_ro(
+          "version", [](const PyJob& job) { return job.read().version.version; }, nb::sig("def version(self) -> int"))
+      .def_prop_ro(
+          "begin", [](const PyJob& job) { return job.read().offset; }, nb::sig("def begin(self) -> int"))
+      .def_prop_ro(
+          "end",
+          [](const PyJob& job) {
+            const ReadRequest& request = job.read();
+            return std::min(request.version.size, request.offset + std::ssize(request.out));
+          },
+          nb::sig("def end(self) -> int"))
+      .def_prop_ro(
+          "deep", [](const PyJob& job) { return job.job().list() != nullptr && job.job().list()->deep; },
+          nb::sig("def deep(self) -> bool"))
+      .def("found", &PyJob::found, nb::arg("size"), nb::arg("version"))
+      .def("bytes", &PyJob::bytes, nb::arg("buffer"),
+           nb::sig("def bytes(self, buffer: bytes | bytearray | memoryview) -> None"))
+      .def("listed", &PyJob::listed, nb::arg("paths"), nb::sig("def listed(self, paths: list[str]) -> None"))
+      .def("fail", &PyJob::fail, nb::arg("kind"), nb::arg("what"),
+           "kind: not_found, denied, changed, or io for anything else.");
+  nb::class_<QueuedFiles>(module, "QueuedFiles", "The queue of the requests to one file system of the program.")
+      .def(nb::init<bool>(), nb::arg("lists"))
+      .def("take", &take, nb::sig("def take(self) -> FileJob | None"), "Waits. None: no more come.")
+      .def_prop_ro("needs_thread", &QueuedFiles::needs_thread)
+      .def("close", [](const QueuedFiles& files) {
+        const Unlocked closing;
+        files.close();
+      });
+  module.def(
+      "add_file_system",
+      [](const std::string& scheme, const QueuedFiles& files) { value_of(add_file_system(scheme, files.system())); },
+      nb::arg("scheme"), nb::arg("files"));
+  module.def(
+      "find_file_system",
+      [](const nb::str& path) {
+        auto known = [path = from_str(path)] {
+          const Unlocked looking;
+          return has_file_system(path);
+        }();
+        return value_of(std::move(known));
+      },
+      nb::arg("path"), nb::sig("def find_file_system(path: str) -> bool"),
+      "False: a local path. Raises ConfigError for a scheme that nothing reads.");
+  module.def(
+      "address_of", [](const nb::str& path) { return to_str(address_of(from_str(path))); }, nb::arg("path"),
+      nb::sig("def address_of(path: str) -> str"));
+  find_schemes_with(find_scheme);
+}
+
+}  // namespace forebay::python

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other machines, for tests: a store of the program, and fsspec's file system in memory."""
+from __future__ import annotations
+
+import pathlib
+import uuid
+from typing import Any
+
+import fsspec
+import numpy as np
+
+import forebay as fb
+
+
+class Store:
+    """Objects in memory, as a program may write a file system of its own. Paths come as they are in the document."""
+
+    def __init__(self) -> None:
+        self.objects: "dict[str, tuple[bytes, int]]" = {}
+        self.calls: "list[tuple[str, str]]" = []
+        self.before_read: Any = lambda path, start: None
+
+    def put(self, path: str, data: bytes) -> None:
+        self.objects[path] = data, self.objects.get(path, (b"", 0))[1] + 1
+
+    def info(self, path: str) -> "dict[str, Any]":
+        self.calls.append(("info", path))
+        if path not in self.objects:
+            raise FileNotFoundError(path)
+        data, version = self.objects[path]
+        return {"size": len(data), "ETag": f"v{version}"}
+
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        self.calls.append(("read", path))
+        self.before_read(path, start)
+        return self.objects[path][0][start:end]
+
+    def find(self, folder: str) -> "list[str]":
+        return [path for path in self.objects if path.startswith(folder)]
+
+
+def new_store() -> "tuple[str, Store]":
+    """A store with a scheme of its own, and the beginning of its paths."""
+    scheme, made = f"t{uuid.uuid4().hex}", Store()
+    fb.add_file_system(scheme, made)
+    return f"{scheme}://bucket", made
+
+
+def write_parts(folder: pathlib.Path) -> "list[pathlib.Path]":
+    """Five files of records with an `id` and a list, two of them compressed, one empty."""
+    first = 0
+    out = []
+    for number, (count, compression) in enumerate([(40, None), (0, None), (33, "gzip"), (7, None), (21, "zlib")]):
+        path = folder / f"part-{number}"
+        fb.write_records(path, [fb.encode_example({"id": [i], "v": np.arange(i % 5)}) for i in range(first, first + count)], compression)
+        first += count
+        out.append(path)
+    return out
+
+
+def in_memory(paths: "list[pathlib.Path]") -> str:
+    """A folder of fsspec's file system in memory that has these files."""
+    folder = f"memory://{uuid.uuid4().hex}"
+    for path in paths:
+        fsspec.filesystem("memory").pipe_file(f"{folder}/{path.name}", path.read_bytes())
+    return folder
+
+
+def records(files: Any) -> Any:
+    return fb.tfrecord(files).example({"id": fb.fixed("int64"), "v": fb.var_len("int64")})
+
+
+def values(batches: Any) -> "list[Any]":
+    out = []
+    for batch in batches:
+        out.append({name: (value.values.tolist(), value.nested_row_splits[0].tolist()) if isinstance(value, fb.Ragged) else
+                    value.tolist() for name, value in sorted(batch.items())})
+    return out

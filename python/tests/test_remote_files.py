@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other machines, through fsspec and objects of the program: everything is as with the same files on a local disk."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+from stores import Store, in_memory, new_store, records, values, write_parts
+
+import forebay as fb
+
+
+@pytest.fixture
+def store() -> "tuple[str, Store]":
+    return new_store()
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> "list[pathlib.Path]":
+    return write_parts(tmp_path_factory.mktemp("parts"))
+
+
+ORDERS = {
+    "in order": lambda pipe: pipe,
+    "shuffled": lambda pipe: pipe.shuffle(buffer=17),
+    "global": lambda pipe: pipe.shuffle("global"),
+    "interleaved": lambda pipe: pipe.interleave(cycle=3, block=2),
+    "filtered": lambda pipe: pipe.filter("id % 3 != 1"),
+    "sorted": lambda pipe: pipe.sorted("id", descending=True),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_stream_is_that_of_local_files(parts: "list[pathlib.Path]", order: str, threads: int) -> None:
+    folder = in_memory(parts)
+    local = ORDERS[order](records([str(path) for path in parts])).epochs(2).batch(8)
+    remote = ORDERS[order](records(f"{folder}/part-*")).epochs(2).batch(8)
+    wanted = values(local.load(threads=threads))
+    assert values(remote.load(threads=threads)) == wanted
+    for done in range(0, len(wanted) + 1, 3):
+        with remote.load(threads=threads) as loader:
+            for _ in range(done):
+                next(loader)
+            state = loader.state_dict()
+        with remote.load(threads=5 - threads) as loader:
+            loader.load_state_dict(state)
+            assert values(loader) == wanted[done:]
+
+
+@pytest.mark.parametrize("by", ["row", "batch", "element", "file"])
+def test_shards_are_those_of_local_files(parts: "list[pathlib.Path]", by: str) -> None:
+    folder = in_memory(parts)
+    local = records([str(path) for path in parts]).shuffle(buffer=9).batch(6, remainder="drop")
+    remote = records(f"{folder}/part-?").shuffle(buffer=9).batch(6, remainder="drop")
+    for index in range(3):
+        shard = {"index": index, "count": 3, "by": by}
+        assert values(remote.load(threads=2, shard=shard)) == values(local.load(threads=2, shard=shard))
+
+
+def test_every_kind_of_source_reads_them(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\nthree\n")
+    (tmp_path / "a.csv").write_text("x,y\n1,2.5\n3,4.5\n")
+    (tmp_path / "a.raw").write_bytes(bytes(range(32)))
+    (tmp_path / "a.jsonl").write_text('{"x": 1}\n{"x": 2}\n')
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(f"in {name}")
+            archive.add(tmp_path / name, name)
+    here, there = str(tmp_path), in_memory([tmp_path / f"a.{end}" for end in ("txt", "csv", "raw", "jsonl", "tar")])
+
+    def all_of(at: str) -> "list[Any]":
+        return [fb.lines(f"{at}/a.txt").record("line").batch(2),
+                fb.csv(f"{at}/a.csv", header=True).csv({"x": {"dtype": "int64"}, "y": {"dtype": "float32"}}).batch(2),
+                fb.fixed_length(f"{at}/a.raw", record_bytes=8).record("bytes").batch(3),
+                fb.json_lines(f"{at}/a.jsonl", {"x": "int64"}).batch(2),
+                fb.tar(f"{at}/a.tar").tar({"t": "txt"}).batch(2)]
+    for local, remote in zip(all_of(here), all_of(there)):
+        assert values(remote.load()) == values(local.load())
+
+
+def test_parquet_and_arrow_files_are_read_by_pyarrow(tmp_path: pathlib.Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.feather
+    import pyarrow.parquet
+    table = pyarrow.table({"id": list(range(1000)), "text": [f"row {i}" for i in range(1000)]})
+    for number in range(2):
+        pyarrow.parquet.write_table(table.slice(500 * number, 500), tmp_path / f"{number}.parquet", row_group_size=100)
+    pyarrow.feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+    there = in_memory([tmp_path / "0.parquet", tmp_path / "1.parquet", tmp_path / "a.arrow"])
+    for make, name in ((fb.parquet, "*.parquet"), (fb.arrow_file, "a.arrow")):
+        local, remote = (make(f"{at}/{name}").shuffle(buffer=100).batch(64) for at in (tmp_path, there))
+        assert values(remote.load()) == values(local.load())
+    system = fsspec.filesystem("memory")
+    with fb.parquet(f"{there}/*.parquet").batch(10).load() as loader:
+        next(loader)
+        system.pipe_file(f"{there}/1.parquet", (tmp_path / "0.parquet").read_bytes())
+        with pytest.raises(fb.DataError, match="1.parquet: the file has changed since the run was planned"):
+            list(loader)
+
+
+def test_patterns_match_as_those_of_local_files(tmp_path: pathlib.Path, store: "tuple[str, Store]") -> None:
+    root, files = store
+    names = ["a/1.txt", "a/2.txt", "a/b/3.txt", "a/b/c/4.txt", "b/5.txt", "a/[x].txt", ".forebay/x.txt", "a/.forebay/y.txt"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+        files.put(f"{root}/{name}", name.encode())
+        fsspec.filesystem("memory").pipe_file(f"{root.split('//')[1]}/{tmp_path.name}/{name}", name.encode())
+    for pattern in ("a/*.txt", "*/*.txt", "**/*.txt", "a/**", "a/b/?.txt", "?/[0-4].txt", "a/\\[x\\].txt", "a/**/4.txt", "[!b]/1.txt"):
+        wanted = values(fb.lines(f"{tmp_path}/{pattern}").record("line").batch(20).load())
+        assert values(fb.lines(f"{root}/{pattern}").record("line").batch(20).load()) == wanted, pattern
+        memory = f"memory://{root.split('//')[1]}/{tmp_path.name}/{pattern}"
+        assert values(fb.lines(memory).record("line").batch(20).load()) == wanted, pattern
+    with pytest.raises(fb.ConfigError, match=r"no file matches 't.*://bucket/none-\*'"):
+        fb.lines(f"{root}/none-*").record("line").batch(1).plan()
+
+
+def test_the_tools_read_them(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
+    folder = in_memory(parts)
+    first = f"{folder}/part-0"
+    assert fb.read_records(first) == fb.read_records(parts[0])
+    assert fb.inspect(first).records == fb.inspect(str(parts[0])).records == 40
+    assert [report.records for report in fb.verify(f"{folder}/part-*")] == [40, 0, 33, 7, 21]
+    assert fb.inspect(f"{folder}/").records == 101
+    assert [(report.built, report.records) for report in fb.index_files(first, index_dir=tmp_path / "indexes")] == [(True, 40)]
+    assert [report.built for report in fb.index_files(first, index_dir=tmp_path / "indexes")] == [False]
+    fb.convert(f"{folder}/part-*", tmp_path / "all.tfrecord")
+    assert fb.read_records(tmp_path / "all.tfrecord") == [record for path in parts for record in fb.read_records(path)]
+
+
+def test_indexes_are_stored_elsewhere_and_belong_to_one_version(parts: "list[pathlib.Path]", tmp_path: pathlib.Path,
+                                                                store: "tuple[str, Store]") -> None:
+    root, files = store
+    for path in parts:
+        files.put(f"{root}/{path.name}", path.read_bytes())
+    remote, indexes = records(f"{root}/part-*").shuffle("global").batch(8), tmp_path / "indexes"
+
+    def fetched() -> int:
+        return sum(kind == "read" for kind, _ in files.calls)
+    with remote.load(index_dir=indexes) as loader:
+        assert len(loader) == 13
+        wanted = values(loader)
+        loader.seek(5)
+        assert values(loader) == wanted[5:]
+    assert oct(next(indexes.rglob("index-v1")).stat().st_mode)[-3:] == "600"
+    files.calls.clear()
+    with remote.load(index_dir=indexes) as loader:
+        assert len(loader) == 13 and loader.steps_per_epoch == 13
+        assert fetched() == 0 and len(files.calls) <= 4 * len(parts)     # versions alone
+        assert values(loader) == wanted
+    files.put(f"{root}/part-0", parts[3].read_bytes())       # 7 records in place of 40
+    with remote.load(index_dir=indexes) as loader:
+        assert len(loader) == 9
+        assert sum(len(batch["id"]) for batch in values(loader)) == 68
+
+
+def test_list_files_are_read_from_anywhere_and_name_files_anywhere(tmp_path: pathlib.Path) -> None:
+    for number in range(2):
+        fb.write_records(tmp_path / f"{number}.tfrecord", [fb.encode_example({"id": [10 * number + i]}) for i in range(10)])
+    folder = in_memory([tmp_path / "0.tfrecord", tmp_path / "1.tfrecord"])
+    fsspec.filesystem("memory").pipe_file(f"{folder}/files.txt", b"\xef\xbb\xbf0.tfrecord\n\n1.tfrecord\n")     # beside the list
+    (tmp_path / "files.txt").write_text(f"{folder}/0.tfrecord\n1.tfrecord\n")
+    (tmp_path / "manifest.json").write_text(json.dumps({"compression": None, "allow_var_len": False, "features": [
+        {"name": "id", "dtype": "int64", "shape": [], "deserialize_type": "int"}]}))
+    for listed in (f"{folder}/files.txt", str(tmp_path / "files.txt")):
+        document = {"type": "independent", "inputs": ["id"], "targets": [], "args": {
+            "dataset": {"type": "list", "args": {"list_file": listed, "manifest_file": str(tmp_path / "manifest.json")}},
+            "target_batch_size": 4, "drop_remainder": False, "epochs": 1, "num_read_buffer_bytes": 1024, "num_prefetch": 1,
+            "primary_features": [{"from_name": "id", "to_name": "id"}]}}
+        assert [i for batch in fb.load(document) for i in batch["id"].tolist()] == list(range(20)), listed
+    with pytest.raises(fb.IoError, match="cannot open 'memory://none/files.txt': there is no such file"):
+        document["args"]["dataset"]["args"]["list_file"] = "memory://none/files.txt"
+        fb.load(document)
+
+
+def test_compressed_files_in_a_global_shuffle_are_fetched_once_or_refused(tmp_path: pathlib.Path, store: "tuple[str, Store]") -> None:
+    root, files = store
+    noise = np.random.default_rng(1)
+    for number in range(3):
+        path = tmp_path / f"{number}.gz"
+        fb.write_records(path, [fb.encode_example({"id": [1000 * number + i], "v": noise.integers(0, 2**60, 50)}) for i in range(1000)], "gzip")
+        files.put(f"{root}/{number}.gz", path.read_bytes())
+    size = sum(len(data) for data, _ in files.objects.values())
+    fetched = []
+    whole = files.cat_file
+
+    def counted(path: str, start: int, end: int) -> bytes:
+        fetched.append(end - start)
+        return whole(path, start, end)
+    files.cat_file = counted  # type: ignore[method-assign]
+    local = records([str(tmp_path / f"{number}.gz") for number in range(3)]).shuffle("global").epochs(2).batch(32)
+    remote = records(f"{root}/*.gz").shuffle("global").epochs(2).batch(32)
+    assert values(remote.load(memory=5 * size)) == values(local.load())
+    assert sum(fetched) <= 2.1 * size      # the indexes are made of one reading, the rows of two passes of the other
+    with pytest.raises(fb.ConfigError, match=f"have {size} bytes. They are fetched once and stay in memory, of which a quarter is for them: "):
+        list(remote.load(memory=2 * size))
+
+
+def test_the_command_reads_them_inside_python(parts: "list[pathlib.Path]") -> None:
+    environment = {**os.environ, "FOREBAY_PYTHON": sys.executable}
+    command = [sys.executable, "-m", "forebay", "head"]
+    here = subprocess.run([*command, str(parts[0])], capture_output=True, text=True, timeout=60, env=environment)
+    there = subprocess.run([*command, f"file://{parts[0]}"], capture_output=True, text=True, timeout=60, env=environment)
+    assert (here.returncode, there.returncode, there.stderr) == (0, 0, "")
+    assert there.stdout.replace("file://", "") == here.stdout
+    wrong = subprocess.run([*command, "nonsense://a"], capture_output=True, text=True, timeout=60, env=environment)
+    assert wrong.returncode == 2 and "fsspec knows no scheme 'nonsense'" in wrong.stderr
+
+
+def test_a_whole_store_is_a_folder(parts: "list[pathlib.Path]", store: "tuple[str, Store]") -> None:
+    root, files = store
+    for path in parts:
+        files.put(f"{root}/{path.name}", path.read_bytes())
+    scheme = root.partition("bucket")[0]      # with its "://"
+    assert fb.inspect(scheme).records == fb.inspect(f"{root}/").records == 101
+    assert values(fb.inspect(scheme).pipeline().load(memory="64MB")) == values(fb.inspect(f"{root}/").pipeline().load(memory="64MB"))

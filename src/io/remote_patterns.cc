@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "io/paths.h"
+#include "io/patterns.h"
+#include "stores/waits.h"
+
+namespace forebay::io {
+namespace {
+
+using Segments = std::vector<std::string>;
+
+Segments split(std::string_view path) {
+  Segments out;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) out.emplace_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return out;
+}
+
+/// As `matches`, with segments for letters: `**` stands for any number of them, and at the end for one at least.
+bool fits(std::span<const std::string> pattern, std::span<const std::string> name) {
+  std::size_t p = 0;
+  std::size_t n = 0;
+  std::size_t after = pattern.size() + 1;  // place in the pattern after the last `**`
+  std::size_t resume = 0;                  // place in the name where that `**` ends
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == "**") {
+      after = ++p;
+      resume = n;
+      if (after == pattern.size()) return true;
+    } else if (p < pattern.size() && matches(pattern[p], name[n])) {
+      ++p;
+      ++n;
+    } else if (after <= pattern.size()) {
+      p = after;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return p == pattern.size();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> matching_files(FileSystem& system, const std::string& pattern) {
+  const std::size_t slash = pattern.rfind('/', first_wildcard(pattern));
+  const std::string folder = unescaped(pattern.substr(0, slash + 1));
+  const Segments segments = split(std::string_view{pattern}.substr(slash + 1));
+  const bool deep = segments.size() > 1 || segments.front() == "**";
+  FOREBAY_TRY(const auto all, stores::list(system, folder, deep));
+  std::vector<std::string> out;
+  for (const std::string& path : all) {
+    if (!path.starts_with(folder))
+      return Error{Code::internal, fmt::format("a file system listed '{}' in the folder '{}'", path, folder)};
+    const Segments name = split(std::string_view{path}.substr(folder.size()));
+    if (std::ranges::find(name, store_folder) == name.end() && fits(segments, name)) out.push_back(path);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace forebay::io

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forebay/file_system.h>
+
+/// Calls of a FileSystem that wait for their answer. They are for plans; a run has its own requests
+/// (src/engine/requests).
+namespace forebay::stores {
+
+/// The files in a folder, which ends with `/`; `deep`: and below it.
+[[nodiscard]] Result<std::vector<std::string>> list(FileSystem& system, const std::string& folder, bool deep);
+
+/// The bytes of a file. Fails with Code::data when it has more than `max_bytes`.
+[[nodiscard]] Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes);
+
+}  // namespace forebay::stores
