@@ -100,6 +100,7 @@ struct Batching {
   std::function<std::optional<std::int64_t>(std::int64_t)> batches;  ///< Number of batches of n rows of a pass.
   std::vector<std::pair<std::string, Padding>> padding;              ///< By tensor; only with `pad`.
   std::vector<ColumnId> reads = {};                                  ///< Columns that it needs, delivered or not.
+  std::vector<ColumnId> hides = {};                                  ///< Columns that are no tensors of the batch.
   std::optional<Delivery> delivery;                                  ///< For all variable columns; unset: as decoded.
   /// The attributes that the batcher asks its Reader for, such as length(x): integers.
   std::vector<Attribute> attributes = {};
@@ -115,6 +116,7 @@ struct Batching {
   bool epoch_end = false;
   std::int64_t carries = 0;                ///< The batcher overrides `carried` and `resume`: so many integers at most.
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the batcher asks.
+  bool marked = false;                     ///< The rows say where batches end.
   /// Not 0: each batch has so many rows, and row i goes on with the sequence of row i of the batch before. Elements are
   /// windows over sequences that know their count (Windowing::counts), in the order in which they were cut.
   std::int64_t lanes = 0;

@@ -3,6 +3,7 @@
 
 /// The options of every plug-in. Written by tools/make_plugins_header.py from src/plugins.def.
 #include <forebay/batchers/batch.h>
+#include <forebay/batchers/batch_ends.h>
 #include <forebay/batchers/buckets.h>
 #include <forebay/batchers/frames.h>
 #include <forebay/batchers/packed.h>

@@ -188,3 +188,15 @@ class Batchers(PipelineBase):
         """
         return self._then("stateful", {"batch_size": batch_size, "states": states, "remainder": remainder_of(remainder, drop_remainder), "pad": pad},
                                       states={}, remainder="pad", pad=True)
+
+    def batch_ends(self: P, keys: Sequence[str], *, require_equal: bool = False,
+                   pad: Union[bool, Sequence[Mapping[str, Any]]] = False) -> P:
+        """Cuts batches where the rows say so.
+
+        keys             Tensors of shape [], boolean or integer: not 0 where a batch ends. Several must agree.
+        require_equal    Rows of unequal shape are an error instead of being delivered ragged.
+        pad              false; true: pad the unknown dims of every tensor to the batch's maximum; or a list of
+                         {tensor, shape, value}.
+        """
+        return self._then("batch_ends", {"keys": keys, "require_equal": require_equal, "pad": pad}, require_equal=False,
+                                        pad=False)
