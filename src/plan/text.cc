@@ -10,6 +10,7 @@
 #include "plan/bind/outputs.h"
 #include "plan/bind/record_columns.h"
 #include "plan/document/names.h"
+#include "plan/document/shard.h"
 
 namespace forebay::plan {
 namespace {
@@ -96,6 +97,13 @@ class Lines {
 void add_orders(std::string_view where, std::span<const OrderStage> orders, Lines& lines) {
   for (const OrderStage& order : orders)
     lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
+}
+
+/// The orders of records up to number `end`.
+void add_record_orders(const Stages& stages, std::size_t end, Lines& lines) {
+  const std::span<const OrderStage> orders{stages.record_orders};
+  add_orders("in part", orders.first(stages.orders_in_parts), lines);
+  add_orders("records", orders.subspan(stages.orders_in_parts, end - stages.orders_in_parts), lines);
 }
 
 /// Adds the steps of these stages, and before them those that the source adds. Returns the stages that are left.
@@ -200,7 +208,7 @@ void add_combination(const PlanText& plan, Lines& lines) {
     lines.add("branch",
               fmt::format("{}{}{}", i, program.repeat ? ", repeats" : "", corruption_text(program.on_corrupt)));
     add_reading(branch, lines);
-    add_orders("records", branch.stages->record_orders, lines);
+    add_record_orders(*branch.stages, branch.stages->record_orders.size(), lines);
     add_early(program, lines);
     lines.add("late",
               fmt::format("{} -> {}", source_of_rows(*branch.stages), columns_text(program.schema, program.decoded)));
@@ -216,9 +224,9 @@ void add_orders_and_windows(const PlanText& plan, Lines& lines) {
   } else {
     add_reading(plan, lines);
   }
-  const std::size_t windows_at = stages.windows.empty() ? 0 : stages.windows.front().orders_before;
+  const std::size_t windows_at = stages.windows.empty() ? stages.orders_in_parts : stages.windows.front().orders_before;
   const std::span<const OrderStage> orders{stages.record_orders};
-  add_orders("records", orders.first(windows_at), lines);
+  add_record_orders(stages, windows_at, lines);
   for (const WindowItem& window : stages.windows)
     lines.add("windows", fmt::format("{} {}", window.stage.plugin, window.stage.options->text()));
   add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/order/branches/combination.h"
+#include "engine/order/in_parts.h"
 #include "engine/order/windows/window_stage.h"
 
 namespace forebay::engine {
@@ -90,6 +91,40 @@ bool windows_at(const Program& program, std::size_t order) {
          program.windows->orders_before == order;
 }
 
+/// The files of `chain`, interleaved behind what acts within each of them.
+std::unique_ptr<Handles> in_parts(const Program& program, std::unique_ptr<Handles> files, OpenParts& parts,
+                                  WindowReader* windows) {
+  const std::uint64_t first = program.file_orders.size() + 1;
+  Reader& elements = program.windows_in_parts ? static_cast<Reader&>(*windows) : parts;
+  const auto of_part = [&program, &parts, windows, first](std::unique_ptr<Handles> chain, std::uint32_t part) {
+    std::size_t attributes = program.early.selecting;
+    for (std::size_t i = 0; i < program.orders_in_parts; ++i) {
+      const Ordering& order = program.record_orders[i];
+      chain = order.make({.seed = mix(program.seed ^ (part + 1)),
+                          .purpose = first + 1 + i,
+                          .deterministic = program.deterministic,
+                          .upstream = std::move(chain),
+                          .reader = &parts,
+                          .first_attribute = attributes,
+                          .ask = ask_of(parts, order.asks)});
+      attributes += order.attributes.size();
+    }
+    if (!program.windows_in_parts) return chain;
+    chain = std::make_unique<WindowStage>(program, parts.branch(0), *windows, std::move(chain));
+    return chain;
+  };
+  const auto interleave = [&](Reader& reader) {
+    return program.interleave.make({.seed = program.seed,
+                                    .purpose = first,
+                                    .deterministic = program.deterministic,
+                                    .upstream = std::move(files),
+                                    .reader = &reader,
+                                    .ask = ask_of(parts, program.interleave.asks),
+                                    .gauge = parts.add_gauge()});
+  };
+  return std::make_unique<InParts>(parts, elements, of_part, interleave);
+}
+
 /// Adds the orders of records and the window stage to `chain`, with the interleave that opens the files before them if
 /// there is a source. `windows`: null without a window stage.
 std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Handles> chain, OpenParts& parts,
@@ -114,14 +149,20 @@ std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Han
                         .gauge = parts.add_gauge()});
     attributes += order.attributes.size();
   };
+  if (acts_in_parts(program)) {
+    chain = in_parts(program, std::move(chain), parts, windows);
+    purpose += 1 + program.orders_in_parts;
+    for (std::size_t i = 0; i < program.orders_in_parts; ++i) attributes += orders[i].attributes.size();
+  }
   const auto begin_windows = [&] {
     reader = windows;
     attributes = 0;  // those of windows are counted apart
   };
   if (program.windows && program.windows->windowing.grain == WindowGrain::parts) begin_windows();
-  if (program.branches.empty()) add(program.interleave, endless > 0);
-  for (std::size_t i = 0; i <= orders.size(); ++i) {
-    if (windows_at(program, i)) {
+  if (program.branches.empty() && !acts_in_parts(program)) add(program.interleave, endless > 0);
+  if (program.windows_in_parts) begin_windows();
+  for (std::size_t i = program.orders_in_parts; i <= orders.size(); ++i) {
+    if (windows_at(program, i) && !program.windows_in_parts) {
       chain = std::make_unique<WindowStage>(program, parts.branch(0), *windows, std::move(chain));
       begin_windows();
     }

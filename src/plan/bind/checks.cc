@@ -11,6 +11,7 @@
 
 #include "columns/scalar.h"
 #include "engine/order/shards/shard_counts.h"
+#include "plan/data_files.h"
 #include "plan/document/on_corrupt.h"
 #include "plan/document/shard.h"
 
@@ -55,6 +56,19 @@ void check_access(const BoundDocument& bound, Faults& faults) {
   };
   if (stages.interleave) check(*stages.interleave);
   std::ranges::for_each(stages.record_orders, check);
+}
+
+/// What stands before `interleave` acts within each file.
+void check_parts(const BoundDocument& bound, Faults& faults) {
+  const Stages& stages = bound.stages;
+  const bool windows = bound.columns.windows && stages.windows.front().before_interleave &&
+                       bound.columns.windows->windowing.grain == WindowGrain::sequences;
+  if (stages.source == nullptr || paths_field(stages.source->description) != nullptr) return;
+  if (stages.orders_in_parts == 0 && !windows) return;
+  complain(*stages.interleave->stage.options,
+           fmt::format("'{}' takes files in turn, and '{}' has none; leave it out", stages.interleave->stage.plugin,
+                       stages.source_stage->plugin),
+           faults);
 }
 
 /// Attributes are computed when records are read, or when a file is indexed.
@@ -178,6 +192,7 @@ void check_epoch_end(const BoundDocument& bound, Faults& faults) {
 }  // namespace
 
 void check_rows(const BoundDocument& bound, Faults& faults) {
+  check_parts(bound, faults);
   check_after(bound, faults);
   check_draws(bound, faults);
   check_epoch_end(bound, faults);
@@ -233,10 +248,10 @@ void check_lanes(const BoundDocument& bound, Faults& faults) {
 
 void check_shard(const BoundDocument& bound, Faults& faults) {
   const Json* json = bound.json.find("shard");
-  if (json != nullptr && bound.columns.batching.lanes > 0) {
+  if (json != nullptr && (bound.columns.batching.lanes > 0 || bound.columns.batching.marked)) {
     Faults unclear;
-    if (!engine::fits_lanes(bound.columns.batching, read_shard(*json, unclear)))
-      complain(*json, std::string{engine::lanes_by_rows}, faults);
+    const auto refusal = engine::shard_refusal(bound.columns.batching, read_shard(*json, unclear));
+    if (!refusal.empty()) complain(*json, std::string{refusal}, faults);
     return;
   }
   const auto rows = bound.columns.batching.max_rows;

@@ -166,7 +166,6 @@ class StageSorter {
                              stages_.record_orders[i].stage.plugin, window.stage.plugin, interleave.plugin),
                  faults_);
       }
-      window.orders_before = 0;
       window.before_interleave = true;
     }
   }
@@ -251,14 +250,27 @@ class StageSorter {
                fmt::format("files are opened only once, by the first '{}'", stages_.interleave->stage.plugin), faults_);
     } else {
       place_before_interleave(stage);
-      for (OrderStage& order : std::exchange(stages_.record_orders, {}))
-        (order.ordering.selects ? stages_.selecting : stages_.file_orders).push_back(std::move(order));
+      for (OrderStage& order : std::exchange(stages_.record_orders, {})) {
+        const bool in_parts = acts_in_part(order.ordering, *ordering);
+        (in_parts                 ? stages_.record_orders
+         : order.ordering.selects ? stages_.selecting
+                                  : stages_.file_orders)
+            .push_back(std::move(order));
+      }
+      stages_.orders_in_parts = stages_.record_orders.size();
+      for (WindowItem& window : stages_.windows) window.orders_before = stages_.orders_in_parts;
       stages_.interleave = OrderStage{stage, *std::move(ordering), stages_.before.size()};
     }
   }
 
-  /// Checks the orders that stand before the one that opens files: orders of files, then filters, which only an order
-  /// that reads by index may follow.
+  /// Whether an order of records before the one that opens files acts within each file: it leaves records out by what
+  /// is in them.
+  static bool acts_in_part(const Ordering& order, const Ordering& opens) {
+    return order.grain == Grain::records && order.keeps_order && !order.counts_rows && !opens.random_access;
+  }
+
+  /// Checks the orders that stand before the one that opens files: orders of files, then those of records, which act
+  /// within each file, or filters before an order that reads by index.
   void check_before_opening(const Stage& stage, const Ordering& opens) {
     const OrderStage* filter = nullptr;
     for (const OrderStage& order : stages_.record_orders) {
@@ -267,6 +279,8 @@ class StageSorter {
                  fmt::format("'{}' counts rows: put it after '{}', or say '{}_files' to count files",
                              order.stage.plugin, stage.plugin, order.stage.plugin),
                  faults_);
+      } else if (acts_in_part(order.ordering, opens)) {
+        filter = &order;
       } else if (order.ordering.grain == Grain::records && !(opens.random_access && order.ordering.selects)) {
         complain(*order.stage.options,
                  fmt::format("'{}' looks into records and must come after '{}', which opens the files",

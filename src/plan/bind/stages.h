@@ -47,6 +47,7 @@ struct Stages {
   std::vector<OrderStage> selecting;     ///< Filters before an `interleave` that reads by index.
   std::optional<OrderStage> interleave;  ///< Unset: one file after the other.
   std::vector<OrderStage> record_orders;
+  std::size_t orders_in_parts = 0;  ///< Those of them that the document lists before `interleave`.
   std::vector<WindowItem> windows;
   std::vector<StepStage> before;  ///< Steps before the batch.
   std::optional<Stage> batch_stage;

@@ -83,7 +83,8 @@ void WindowBinder::bind_item(const WindowItem& item) {
 bool WindowBinder::fits(const WindowItem& item, const Windowing& windowing) {
   const std::string& name = item.stage.plugin;
   if (windowing.grain == WindowGrain::sequences) {
-    if (!item.before_interleave) return true;
+    const bool widens_nothing = item.type->of_windows && &item == &stages_.windows.front();
+    if (!item.before_interleave || !(stages_.interleave->ordering.random_access || widens_nothing)) return true;
     complain(*item.stage.options,
              fmt::format("'{}' cuts sequences and must come after '{}'", name, stages_.interleave->stage.plugin),
              faults_);
