@@ -76,6 +76,10 @@ class PassFeeder(Pump):
         """What failed, for the error of a pass."""
         raise NotImplementedError
 
+    def _given(self) -> Any:
+        """The structure of what `_give` puts into a feed."""
+        return self.tree
+
     def _run(self) -> None:
         from forebay.rows import Feed
         while True:
@@ -86,7 +90,7 @@ class PassFeeder(Pump):
             if begun is None:
                 continue
             epoch, first, core = begun
-            feed = Feed._of(core, self._specs, self.tree)
+            feed = Feed._of(core, self._specs, self._given())
             try:
                 self._give(epoch, first, feed)
             except BaseException as failure:

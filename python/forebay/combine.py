@@ -28,7 +28,8 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Weights] = None,
         train = fb.mix([web.shuffle(buffer=10_000), books], weights=[0.7, 0.3], until=100_000, repeat=True)
         loader = train.shuffle(buffer=1000).batch(size=256).epochs(None).load()
 
-    branches   pipelines without a batch; steps after the combination act on the rows of all of them
+    branches   pipelines without a batch; steps after the combination act on the rows of all of them. Or all of them with a batch: one is
+               drawn for a whole batch, which comes as it is, and `until` counts batches
     weights    one for each branch, larger than 0; left out: equal. Or by pass: [(0, [0.7, 0.3]), (3, [0.5, 0.5])] has others from
                pass 3 on. A run may go on from a state with other weights for later passes.
     until      when a pass ends: "first" when the first branch without `repeat` has no row left for its turn; "all" when every
@@ -44,7 +45,7 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Weights] = None,
 def concat(branches: Sequence[Pipeline], fill: Optional[Fill] = None) -> Pipeline:
     """One branch after the other, each to its end.
 
-    branches   pipelines without a batch
+    branches   pipelines without a batch, or all of them with one
     fill       {tensor: value} for branches that lack the tensor
     """
     return _combined("concat", branches, False, fill=fill)
@@ -64,7 +65,7 @@ def join(branches: Sequence[Pipeline], fill: Optional[Fill] = None, repeat: Repe
 def zip(branches: Sequence[Pipeline], until: Optional[Literal["first"]] = None, repeat: Repeat = False) -> Pipeline:
     """Row i of every branch side by side: a row has the tensors of all branches. Every pass begins anew with each branch.
 
-    branches   pipelines without a batch; no tensor name occurs twice
+    branches   pipelines without a batch, or all of them with one; no tensor name occurs twice
     until      "first": a pass ends with the shortest branch; left out: branches of other lengths are an error
     repeat     for all branches, or one for each: the branch begins anew when it has ended before the others
     """

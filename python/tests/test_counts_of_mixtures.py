@@ -77,3 +77,17 @@ def test_is_not_known_where_records_may_be_skipped(tmp_path: pathlib.Path) -> No
     long, short = files(tmp_path, 20, 9)
     with fb.mix([long, short], until="all").batch(4).on_corrupt("skip_record").load() as loader, pytest.raises(TypeError):
         len(loader)
+
+
+def test_an_order_of_parts_before_a_global_shuffle_counts_for_rows_that_are_made(tmp_path: pathlib.Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(13))
+    pipe = fb.npy({"x": str(tmp_path / "x.npy")}).take(20).shuffle(16).repeat(3).shuffle("global").batch(2, remainder="drop").epochs(3)
+    batches = [batch["x"].tolist() for batch in pipe.epoch_boundary("hard").load()]
+    assert len(batches) == 57 and sorted(sum(batches[:19], []))[:3] in ([0, 0, 0], [0, 0, 1])
+    with pipe.epoch_boundary("hard").load() as loader:
+        try:
+            assert len(loader) == 57
+        except TypeError:
+            pass
+        loader.seek(39)
+        assert next(loader)["x"].tolist() == batches[39]

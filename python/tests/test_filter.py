@@ -278,10 +278,9 @@ def test_faults_of_the_expression_have_both_places(parts, tmp_path):
         path.write_text(text % (parts[0], where))
         with pytest.raises(fb.ConfigError, match=r"job.json:3:33, /steps/0/filter/where: " + fault):
             fb.load(path)
-    filtered = examples(parts).shuffle(3).filter("id > 3")
-    with pytest.raises(fb.ConfigError, match="^/steps/1/filter: 'filter' looks into records and must come after "
+    with pytest.raises(fb.ConfigError, match="^/steps/1/laplace: 'laplace' looks into records and must come after "
                                              "'interleave', which opens the files$"):
-        filtered.interleave(2).batch(3).plan()
+        examples(parts).shuffle(3).laplace(5, "id").interleave(2).batch(3).plan()
     with pytest.raises(fb.ConfigError, match="^/steps/1/filter: 'filter' orders records and must come before 'batch'"):
         examples(parts).batch(3).filter("id > 3").plan()
 

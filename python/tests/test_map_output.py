@@ -117,10 +117,10 @@ def test_numbers_of_python_become_the_stated_type_if_none_is_lost(pipe: fb.Pipel
                 next(loader)
 
 
-def test_map_of_batches_is_the_last_stage(pipe: fb.Pipeline) -> None:
+def test_no_stage_of_rows_stands_behind_map_of_batches(pipe: fb.Pipeline) -> None:
     mapped = pipe.map(map_functions.same)
-    with pytest.raises(fb.ConfigError, match="^cast: map.same. is given the batches of 'batch'; add cast before map"):
-        mapped.cast("id", "int32")
+    with pytest.raises(fb.ConfigError, match="^shuffle: map.same. is given the batches of 'batch'; add shuffle before map"):
+        mapped.shuffle(9)
     with pytest.raises(fb.ConfigError, match="^batch: map.same. is given batches and stands before batch; put it behind the batch"):
         fb.tfrecord("a").example(FEATURES).map(map_functions.same).batch(3)
     assert mapped.epochs(2).seed(4).to_dict()["seed"] == 4

@@ -146,7 +146,7 @@ def test_rows_of_an_iterable_are_cut() -> None:
 def test_windows_are_cut_before_the_batch_and_in_their_place(tmp_path: Path) -> None:
     _records(tmp_path)
     pipe = _pipeline(tmp_path)
-    with pytest.raises(fb.ConfigError, match="'chunk' cuts sequences and must come after 'interleave'"):
-        pipe.chunk(2).interleave(cycle=2).batch(size=2).plan()
+    with pytest.raises(fb.ConfigError, match="'context' cuts sequences and must come after 'interleave'"):
+        pipe.context(["x"], window=3).interleave(cycle=2).batch(size=2).plan()
     for condition in ("length(x) > 1 and id > 3", "present(x)"):   # rows are made before the filter
         assert "made " in str(pipe.chunk(2, keys=["x"]).filter(condition).batch(size=2).plan())

@@ -54,13 +54,42 @@ def test_the_same_order_in_every_branch_keeps_rows_together(tmp_path: pathlib.Pa
     (lambda p: p, lambda p: p.shuffle(9), "'shuffle' moves the rows of branch 1, and branch 0 has other orders"),
     (lambda p: p.shuffle(8), lambda p: p.shuffle(9), "give every branch the same orders with the same options"),
     (lambda p: p.shuffle(8).take(5), lambda p: p.take(5).shuffle(8), "give every branch the same orders"),
-    (lambda p: p.interleave(2), lambda p: p, "'interleave' moves rows by the files that they are in"),
-    (lambda p: p.shuffle(2).interleave(2), lambda p: p, "'shuffle' moves rows by the files|'interleave' moves rows by the files"),
+    (lambda p: p.interleave(2), lambda p: p, "'interleave' moves the rows of branch 0, and branch 1 has other orders"),
+    (lambda p: p.shuffle(2).interleave(2), lambda p: p.interleave(2), "'shuffle' moves the rows of branch 0, and branch 1 has other orders"),
     (lambda p: p.filter("a > 3").shuffle(8), lambda p: p.filter("b > 3").shuffle(8), "'filter' decides by the values of rows"),
     (lambda p: p.sorted("a"), lambda p: p.sorted("b"), "'sorted' decides by the values of rows")])
 def test_orders_that_would_separate_rows_are_refused(tmp_path: pathlib.Path, left: Any, right: Any, words: str) -> None:
     with pytest.raises(fb.ConfigError, match=words):
         fb.zip([left(images(tmp_path)), right(labels() if "interleave" not in words else images(tmp_path, 3).rename("a", "b"))]).batch(4).plan()
+
+
+BY_FILES: "dict[str, Callable[[Any], Any]]" = {
+    "interleave": lambda pipe: pipe.interleave(3, block=2), "files": lambda pipe: pipe.shuffle(4).interleave(1),
+    "both": lambda pipe: pipe.shuffle(4).interleave(2).shuffle(5), "taken": lambda pipe: pipe.take_files(3).interleave(2)}
+
+
+@pytest.mark.parametrize("name", BY_FILES)
+def test_orders_of_files_keep_rows_together_where_files_have_equally_many(tmp_path: pathlib.Path, name: str) -> None:
+    order = BY_FILES[name]
+    pipe = fb.zip([order(images(tmp_path)), order(images(tmp_path).rename("a", "b"))]).batch(7).epochs(2).seed(5)
+    batches = [(batch["a"].tolist(), batch["b"].tolist()) for batch in pipe.load(threads=4)]
+    assert all(a == b for a, b in batches) and sum((a for a, _ in batches), []) != sorted(sum((a for a, _ in batches), []))
+    assert len(sum((a for a, _ in batches), [])) == (90 if name == "taken" else 120)
+    loader = pipe.load(threads=1)
+    for number in range(len(batches)):
+        again = pipe.load(threads=1)
+        again.load_state_dict(loader.state_dict())
+        assert [batch["b"].tolist() for batch in again] == [b for _, b in batches[number:]]
+        next(loader)
+    for files, found in ((3, "branch 1 of `zip` has 3 files, where branch 0 has 4"), (4, "branch 1 of `zip` has 14 rows in file 2, where branch 0 has 15")):
+        other = images(tmp_path / "", files).rename("a", "b")
+        if files == 4:   # one row less in one of the files
+            (tmp_path / "less").mkdir()
+            other = images(tmp_path / "less", 4).rename("a", "b")
+            kept = list(fb.read_records(str(tmp_path / "less" / "4-2.tfrecord")))[:-1]
+            fb.write_records(tmp_path / "less" / "4-2.tfrecord", kept)
+        with pytest.raises(fb.DataError, match=found):
+            list(fb.zip([order(images(tmp_path)), order(other)]).batch(4).load())
 
 
 def test_with_the_shortest_branch_nothing_may_be_moved(tmp_path: pathlib.Path) -> None:

@@ -15,13 +15,14 @@
 #include "plan/bind/outputs.h"
 #include "plan/bind/side_by_side.h"
 #include "plan/bind/taking.h"
+#include "plan/branch_batches.h"
 #include "plan/data_files.h"
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
 #include "plan/plan_builder.h"
 #include "plan/stretches.h"
 
-#include <forebay/batchers/batch.h>
+#include <forebay/batchers/batch_ends.h>
 #include <forebay/messages.h>
 
 namespace forebay::plan {
@@ -31,14 +32,6 @@ using engine::Program;
 namespace {
 
 constexpr std::uint64_t stretch_seed = 0x57e7c4;  // the purpose of the draw that is the seed of a later stretch
-
-/// Sets how rows are told apart. A run keeps track of it only where a step draws.
-void set_identity(Program& program) {
-  const bool again = program.batching.remainder == Remainder::repeat || engine::repeats(program) ||
-                     std::ranges::any_of(program.branches, engine::repeats);
-  program.telling = again ? Program::Identity::occurrences : Program::Identity::epochs;
-  if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
-}
 
 }  // namespace
 
@@ -70,7 +63,7 @@ void PlanBuilder::bind_rows() {
   if (columns_.windows)
     bind_function(columns_.windows->windowing.asks, stages_.windows.front().stage, planning_.context, faults_);
   if (stages_.batch_stage) bind_function(columns_.batching.asks, *stages_.batch_stage, planning_.context, faults_);
-  check_combined_batches(stages_, columns_.batching, faults_);
+  if (faults_.empty() || !passes_batches_on(written_)) check_combined_batches(stages_, columns_.batching, faults_);
   if (faults_.empty() && columns_.outputs.empty()) complain(json_, "no tensor is left for the batch", faults_);
   check_rows(bound(), faults_);
   check_lanes(bound(), faults_);
@@ -111,64 +104,6 @@ std::optional<Plan> PlanBuilder::run() {
   return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
 }
 
-/// The rows of a batch are delivered as they are: dense, or one after the other.
-void PlanBuilder::deliver_rows() {
-  for (engine::Output& output : columns_.outputs) {
-    if (!output.spec.parts.empty()) {
-      complain(*stages_.source_stage->options,
-               fmt::format("the rows of tensor {} have parts of their own, and stages that need the rows first can do "
-                           "nothing with those; deliver it padded or as plain lists",
-                           quote(output.spec.name)),
-               faults_);
-    }
-    output.padding.reset();
-    output.spec.delivery = output.spec.shape.known() ? Delivery::equal : Delivery::ragged;
-    output.spec.row_splits_int32 = false;
-  }
-  columns_.batched = columns_.outputs;
-}
-
-std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& document) {
-  document_ = document;
-  leaves_rows_ = true;
-  bind_stages(DocumentKind::whole);
-  bind_rows();
-  if (faults_.empty()) deliver_rows();
-  if (!faults_.empty()) return nullptr;
-  project(stages_, columns_, faults_);
-  project_branches();
-  if (!faults_.empty()) return nullptr;
-  return std::make_shared<const Program>(program_of_rows());
-}
-
-Program PlanBuilder::program_of_rows() {
-  Program out = assemble();
-  out.hard_epochs = out.makes_rows = true;
-  out.shard = {};
-  const bool side_by_side = !out.branches.empty() && !out.combining.make;
-  if (side_by_side) {
-    leave_bad_rows(out.branches, out.on_corrupt);
-  } else if (out.on_corrupt.policy == engine::Corrupt::skip_row) {
-    out.on_corrupt.policy = engine::Corrupt::skip_record;
-    for (Program& each : out.branches) each.on_corrupt.policy = engine::Corrupt::skip_record;
-  }
-  take_late_steps(out);
-  set_identity(out);
-  out.stream = hash();
-  sign_attributes(stages_, parts_.sections, planning_.registry, out);
-  return out;
-}
-
-Source PlanBuilder::source_of_rows(const std::shared_ptr<const Program>& program) const {
-  Schema rows;
-  for (const engine::Output& output : columns_.outputs) {
-    ColumnSpec spec = columns_.at_batch[output.id];
-    spec.name = output.spec.name;
-    rows.put(std::move(spec));
-  }
-  return made_source(fmt::format("rows of {}", quote(root().stages_.source_stage->plugin)), std::move(rows), program);
-}
-
 /// Binds the branches of a combination, and the combination to them.
 void PlanBuilder::bind_branches() {
   const Json& options = *stages_.source_stage->options;
@@ -193,7 +128,8 @@ void PlanBuilder::bind_branches() {
     // Side by side, all branches draw alike, so that orders that they have in common move their rows alike.
     PipelineDocument whole = document_;
     whole.seed = static_cast<std::int64_t>(seed_of_branch(document_, !tried || tried->make ? i : 0));
-    branches_.push_back(bound_branch(list->items()[i], planning_, whole));
+    const std::string batch_end = takes_batches_ ? batch_end_of(i, tried && !tried->make) : std::string{};
+    branches_.push_back(bound_branch(list->items()[i], planning_, whole, batch_end));
     keep_new(branches_.back()->faults_, faults_);
   }
   auto combining = keep(stages_.combination->bind(options, known), faults_);
@@ -242,9 +178,23 @@ std::string_view PlanBuilder::instead_of_skips(const PlanBuilder& branch) const 
   return left ? "" : "use \"skip_record\" or \"skip_row\", which leave a row out of all branches";
 }
 
+/// A batcher that looks at the rows of one branch moves or joins them as those of no other branch.
+void PlanBuilder::check_batches_of_side(const PlanBuilder& branch) {
+  for (std::size_t i = 0; branch.made_ && i < branch.made_->stretches.size(); ++i) {
+    const PlanBuilder& stretch = *branch.made_->stretches[i];
+    if (!stretch.marked_ || stretch.columns_.batching.marked || stretch.columns_.batching.attributes.empty()) continue;
+    complain(*stretch.stages_.batch_stage->options,
+             fmt::format("'{}' puts rows into batches by what is in them, and the branches of a `zip` have different "
+                         "rows, so rows that belong together would be separated; put it behind the `zip`",
+                         stretch.stages_.batch_stage->plugin),
+             faults_);
+  }
+}
+
 void PlanBuilder::check_sides() {
   std::vector<SideBranch> sides;
   for (const auto& branch : branches_) {
+    check_batches_of_side(*branch);
     sides.push_back({.json = branch->written_,
                      .stages = branch->all_stages(),
                      .document = branch->document_,
@@ -252,7 +202,7 @@ void PlanBuilder::check_sides() {
                      .instead_of_skips = instead_of_skips(*branch)});
     branch->add_stages_inside(sides.back().inside);
   }
-  check_side_by_side(sides, combining_.end.when == PassEnd::When::first, planning_.registry, faults_);
+  equal_files_ = check_side_by_side(sides, combining_.end.when == PassEnd::When::first, planning_.registry, faults_);
 }
 
 void PlanBuilder::merge_branches(const Json& options) {
@@ -261,6 +211,11 @@ void PlanBuilder::merge_branches(const Json& options) {
   MergedSchema merged =
       combining_.make ? merge_columns(given, combining_, options, faults_) : join_columns(given, faults_);
   merged_ = std::move(merged.columns);
+  if (takes_batches_ && !passes_batches_on(written_)) {
+    for (const engine::MergedColumn& column : merged_) {
+      if (is_of_batches(merged.schema[column.id].name)) merged.schema.hide(column.id);
+    }
+  }
   merged_rows_.emplace(RowSource{.schema = std::move(merged.schema), .parts = {}});
   for (const auto& branch : branches_) {
     const std::vector<std::string>& files = branch->source_.files;
@@ -335,6 +290,8 @@ Program PlanBuilder::assemble() {
   Program out = common_program({stages_, columns_, document_}, planning_.registry);
   out.source = std::move(source_);
   out.windows = columns_.windows;
+  out.windows_in_parts = out.windows && out.windows->windowing.grain == WindowGrain::sequences &&
+                         stages_.windows.front().before_interleave;
   out.batching = columns_.batching;
   out.batcher_attribute = columns_.batcher_attribute;
   out.schema = every_column();
@@ -356,6 +313,8 @@ Program PlanBuilder::assemble() {
   out.prefetch = document_.prefetch;
   out.shard = read_shard(document_.shard.json, none);
   out.branches = assemble_branches();
+  out.takes_batches = takes_batches_ && combining_.make;
+  out.equal_files = equal_files_;
   out.combining = combining_;
   out.merged = merged_;
   if (out.taking) out.taking->early = decodes_early(out);

@@ -13,6 +13,7 @@
 #include "plan/bind/bound_columns.h"
 #include "plan/bind/checks.h"
 #include "plan/bind/stages.h"
+#include "plan/branch_batches.h"
 #include "plan/build.h"
 #include "plan/canonical.h"
 #include "plan/document/branch_document.h"
@@ -49,7 +50,10 @@ class PlanBuilder {
   /// Plans a document, or the last stretch of one.
   [[nodiscard]] std::optional<Plan> run();
   /// Plans the rows of a stretch, which makes batches as made_rows.h wants them. `document`: what is said around it.
-  [[nodiscard]] std::shared_ptr<const engine::Program> run_rows(const PipelineDocument& document);
+  /// `batch_end`: its batches are those of the plan around it, and this is the name of the tensor that says where they
+  /// end (Program::marks_batches); empty: they are not.
+  [[nodiscard]] std::shared_ptr<const engine::Program> run_rows(const PipelineDocument& document,
+                                                                const std::string& batch_end);
   [[nodiscard]] const Faults& faults() const { return faults_; }
   void tell(Faults faults) { faults_ = std::move(faults); }  ///< These faults instead.
   /// The source whose rows `program` makes. `program` is what run_rows gave.
@@ -63,6 +67,7 @@ class PlanBuilder {
   void add_stages_inside(std::vector<const Stages*>& out) const;
   [[nodiscard]] std::string_view instead_of_skips(const PlanBuilder& branch) const;
   void check_sides();
+  void check_batches_of_side(const PlanBuilder& branch);
   void merge_branches(const Json& options);
   void project_branches();
   [[nodiscard]] std::vector<engine::Program> assemble_branches();
@@ -74,6 +79,7 @@ class PlanBuilder {
   [[nodiscard]] engine::Program assemble();
   [[nodiscard]] engine::Program program_of_rows();
   void deliver_rows();
+  void mark_batches(const std::string& batch_end);
   [[nodiscard]] std::vector<const Stages*> all_stages() const;
   /// The builder that has bound the source: this one, or that of the first stretch.
   [[nodiscard]] const PlanBuilder& root() const { return made_ ? *made_->stretches.front() : *this; }
@@ -103,6 +109,10 @@ class PlanBuilder {
   // Of a combination.
   std::vector<std::unique_ptr<PlanBuilder>> branches_;
   Combining combining_;
+  bool equal_files_ = false;  // Program::equal_files
+  const bool takes_batches_ = takes_batches(written_, planning_.registry);
+  std::string batch_end_;                                         // of a stretch that marks its batches
+  std::optional<std::vector<engine::MarkedFrames>> marked_ = {};  // Program::marks_batches
   bool leaves_rows_ = false;  // rows are made, so one whose record is skipped in a branch can leave all of them
   std::optional<RowSource> merged_rows_;  // only its schema: what the steps after the combination get
   std::vector<engine::MergedColumn> merged_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plan/branch_batches.h"
 #include "plan/widenings.h"
 
 namespace forebay::plan {
@@ -22,11 +23,14 @@ constexpr std::int64_t rows_a_batch = 64;  // of a stretch: few enough that an e
 /// A cut keeps the meaning of the steps. Lives for one call.
 class Stretches {
  public:
-  Stretches(const Json& written, const Planning& planning, const PipelineDocument& document, DocumentKind kind)
+  /// `batch_end`: as of bound_branch.
+  Stretches(const Json& written, const Planning& planning, const PipelineDocument& document, DocumentKind kind,
+            std::string batch_end = {})
       : written_{written},
         planning_{planning},
         document_{document},
         is_branch_{kind == DocumentKind::branch},
+        batch_end_{std::move(batch_end)},
         where_{written.place().pointer} {
     const Json* const steps = written.find("steps");
     if (steps != nullptr && steps->is(Json::Kind::array)) steps_ = steps->items();
@@ -52,9 +56,11 @@ class Stretches {
   bool finish(std::size_t from, const Before& before, const Faults& faults) {
     const std::optional<std::size_t> first = first_cut(from, before != nullptr, faults);
     if (!first) return false;
+    if (!is_branch_ && *first > end_) return behind_batches(from, before);
     std::vector<std::pair<std::size_t, Before>> made;
     std::vector<Faults> left;
     for (std::size_t cut = *first; cut <= end_; ++cut) {
+      if (cut > first_batcher() && cut < end_) continue;  // what stands behind the batcher belongs to its batches
       Before rows = rows_of(from, cut, before);
       if (!rows) break;  // what is wrong with a stretch is wrong with a longer one
       if (!may_cut(cut) || (opens_before(cut) && reads_no_files(*rows->program))) continue;
@@ -66,6 +72,19 @@ class Stretches {
       if (finish(made[i].first, made[i].second, left[i])) return true;
     }
     return false;
+  }
+
+  /// Plans the steps behind the batcher on rows that are made of its batches.
+  bool behind_batches(std::size_t from, const Before& before) {
+    if (document_.epochs != 1 && document_.epoch_boundary != EpochBoundary::hard) return false;
+    batch_end_ = batch_end_of(0, false);
+    const std::size_t behind = end_ + 1;
+    const Before rows = rows_of(from, behind, before);
+    batch_end_.clear();
+    if (!rows) return false;
+    steps_[end_] = batches_again(written_, planning_.registry);
+    Faults left;
+    return last(end_, rows, left);
   }
 
   /// Plans the steps from `from` on as the last stretch.
@@ -95,10 +114,12 @@ class Stretches {
 
   /// The rows behind step `to`, from step `from` on; null: they have faults.
   Before rows_of(std::size_t from, std::size_t to, const Before& before) {
-    auto builder = std::make_shared<PlanBuilder>(stretch(from, to, before, true), written_, planning_, before);
-    const auto program = builder->run_rows(document_);
+    const bool batches = !batch_end_.empty() && to > first_batcher();
+    auto builder = std::make_shared<PlanBuilder>(stretch(from, to, before, !batches), written_, planning_, before);
+    const auto program = builder->run_rows(document_, batches ? batch_end_ : std::string{});
     if (!program) {
-      if (is_branch_ && !before && to == 0) fewest_ = builder->faults();  // of the combination in the branch
+      // Of the combination in the branch, or of its batches.
+      if (is_branch_ && ((!before && to == 0) || batches)) fewest_ = builder->faults();
       return nullptr;
     }
     auto out = std::make_shared<MadeSource>();
@@ -277,6 +298,7 @@ class Stretches {
   const Planning planning_;
   const PipelineDocument& document_;
   const bool is_branch_;
+  std::string batch_end_;
   const std::string where_;  // of the document
   std::vector<Json> steps_;
   std::vector<std::optional<Ordering>> orders_;  // by step
@@ -286,15 +308,16 @@ class Stretches {
 
 }  // namespace
 
-std::unique_ptr<PlanBuilder> bound_branch(const Json& written, const Planning& planning,
-                                          const PipelineDocument& whole) {
-  const Json& branch = with_widenings_moved(written, planning.registry, planning.moved);
+std::unique_ptr<PlanBuilder> bound_branch(const Json& written, const Planning& planning, const PipelineDocument& whole,
+                                          const std::string& batch_end) {
+  const Json& batched = with_batches_of_branches(written, planning.registry, planning.moved);
+  const Json& branch = with_widenings_moved(batched, planning.registry, planning.moved);
   auto out = std::make_unique<PlanBuilder>(branch, planning);
   out->bind_branch(whole);
   if (out->faults().empty()) return out;
   Faults ignored;
   const PipelineDocument document = around_branch(whole, read_branch(branch, ignored));
-  Stretches stretches{branch, planning, document, DocumentKind::branch};
+  Stretches stretches{branch, planning, document, DocumentKind::branch, batch_end};
   if (stretches.run(out->faults())) return std::move(stretches.branch);
   out->tell(stretches.fewest());
   return out;
@@ -321,10 +344,11 @@ Result<Plan> build(const Json& document, const BindContext& context, const Regis
                    std::optional<FileChecks> checks) {
   std::deque<Json> moved;
   const Planning planning{.context = context, .registry = registry, .checks = checks, .moved = moved};
-  PlanBuilder written{document, planning};
-  if (auto plan = written.run()) return *std::move(plan);
-  Faults faults = written.faults();
-  if (auto plan = plan_in_stretches(document, planning, faults)) return *std::move(plan);
+  const Json& written = with_batches_of_branches(document, registry, moved);
+  PlanBuilder whole{written, planning};
+  if (auto plan = whole.run()) return *std::move(plan);
+  Faults faults = whole.faults();
+  if (auto plan = plan_in_stretches(written, planning, faults)) return *std::move(plan);
   return together(std::move(faults));
 }
 

@@ -9,9 +9,10 @@
 namespace forebay::plan {
 
 /// Binds a branch of a combination: as it is written, or, where the engine has no way for that, in stretches. Its
-/// faults are those of the builder. `whole`: as of PlanBuilder::bind_branch.
+/// faults are those of the builder. `whole`: as of PlanBuilder::bind_branch. `batch_end`: the branch makes batches, and
+/// this is the tensor that says where they end; empty: it must make none.
 [[nodiscard]] std::unique_ptr<PlanBuilder> bound_branch(const Json& branch, const Planning& planning,
-                                                        const PipelineDocument& whole);
+                                                        const PipelineDocument& whole, const std::string& batch_end);
 
 /// Plans a document in stretches. Its faults as it is written are `faults`, which become fewer where the stretches have
 /// fewer; empty: it cannot be planned.

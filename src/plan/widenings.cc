@@ -53,8 +53,33 @@ std::string_view stage_name(const Json& stage) {
   return named ? std::string_view{stage.members().front().first} : std::string_view{};
 }
 
+namespace {
+
+/// Takes the last step of all branches of a `concat` and puts it before `stateful`. False: it is no `unroll`, or they
+/// have unlike ones.
+bool take_segments_out(Json& document) {
+  Json* const source = member(document, "source");
+  std::vector<Json>* const steps = items_of(member(document, "steps"));
+  if (source == nullptr || steps == nullptr) return false;
+  if (stage_name(*source) != "concat" || stage_name(steps->front()) != "stateful") return false;
+  std::vector<Json>* const branches = items_of(member(source->members().front().second, "branches"));
+  if (branches == nullptr) return false;
+  std::vector<std::vector<Json>*> ends;
+  for (Json& branch : *branches) {
+    ends.push_back(items_of(member(branch, "steps")));
+    if (ends.back() == nullptr || stage_name(ends.back()->back()) != "unroll") return false;
+    if (!(ends.back()->back() == ends.front()->back())) return false;
+  }
+  steps->insert(steps->begin(), ends.front()->back());
+  for (std::vector<Json>* const each : ends) each->pop_back();
+  return true;
+}
+
+}  // namespace
+
 const Json& with_widenings_moved(const Json& written, const Registry& registry, std::deque<Json>& kept) {
   const Json* out = &written;
+  if (Json moved = written; take_segments_out(moved)) out = &kept.emplace_back(std::move(moved));
   while (true) {
     const Json* const steps = out->find("steps");
     if (steps == nullptr || steps->items().empty()) return *out;

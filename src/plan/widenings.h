@@ -18,6 +18,8 @@ namespace forebay::plan {
 ///     mix: [read, chunk], [read, chunk] ─► context     mix: [read, chunk, context], [read, chunk, context]
 ///
 /// Without such a step `written` itself; else it lies in `kept`.
+/// And one in which equal steps that cut segments stand behind a `concat` instead of in its branches, where `stateful`
+/// follows them: the segments of a sequence stay together.
 [[nodiscard]] const Json& with_widenings_moved(const Json& written, const Registry& registry, std::deque<Json>& kept);
 
 }  // namespace forebay::plan

@@ -42,7 +42,7 @@ def _through(pipe: Any, model: Model, stages: Sequence[str]) -> "tuple[Any, Mode
 
 def _batched(cell: Cell, pipe: Any, model: Model, stages: Sequence[str]) -> "tuple[Any, Model]":
     """The stages, with `batch` before those that are for batches where no batcher is written."""
-    if any(STAGES[name].kind == "batcher" for name in stages):
+    if cell.passed or any(STAGES[name].kind == "batcher" for name in stages):
         return _through(pipe, model, stages)
     at = next((n for n, name in enumerate(stages) if STAGES[name].kind == "batches" or name == "map_batch"), len(stages))
     pipe, model = _through(pipe, model, stages[:at])

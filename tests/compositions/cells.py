@@ -23,6 +23,7 @@ class Cell(NamedTuple):
     elastic   a state of two processes goes to one, and back
     corrupt   the policy for a corrupt record
     door      what uses the pipeline, instead of a run; mapped: a function comes last
+    passed    the batches of the branches are those of the run, so none is made behind the combination
     """
 
     area: str
@@ -42,6 +43,7 @@ class Cell(NamedTuple):
     corrupt: Optional[str] = None
     door: Optional[str] = None
     mapped: bool = False
+    passed: bool = False
 
 
 def _combined(area: str, name: str, combo: str, branch: "list[str]" = [], after: "list[str]" = [], **more: Any) -> Cell:
@@ -86,6 +88,15 @@ def _combinations() -> Iterator[Cell]:
         for batcher in BATCHERS:
             for name in ("shuffle", "filter", "sorted", "global", "chunk", "unbatch", "cut_step", "map_row"):
                 yield _combined("combine", f"{combo}[{name}] > {batcher}", combo, [name], written(batcher))
+        for batcher in BATCHERS:
+            if batcher != "stateful":
+                yield _combined("batches", f"{combo}[{batcher}]", combo, [batcher], passed=True)
+                yield _combined("batches", f"{combo}[chunk, {batcher}]", combo, ["chunk", batcher], passed=True)
+        for name in ("shuffle_batches", "map_batch", "cast"):
+            yield _combined("batches", f"{combo}[batch] > {name}", combo, ["batch"], [name], passed=True)
+            yield _combined("batches", f"{combo}[batch, {name}]", combo, ["batch", name], passed=True)
+        for inner in COMBINATIONS:
+            yield _combined("batches", f"{combo}[{inner}[batch]]", combo, ["batch"], inner=inner, passed=True)
         for source in SOURCES:
             yield Cell("combine", f"{combo} of {source}", source, combo=combo)
     yield Cell("combine", "zip of unlike lengths", combo="zip", until="first")
@@ -110,6 +121,8 @@ def _shards() -> Iterator[Cell]:
                 yield _combined("shard", f"{by}: {combo} > {name}", combo, [], _after(name), stages=[name], shard=by)
                 if name in ("filter", "shuffle"):
                     yield _combined("shard", f"{by}: {combo}[{name}]", combo, [name], shard=by)
+            for name in ("batch", "buckets"):
+                yield _combined("batches", f"{by}: {combo}[{name}]", combo, [name], shard=by, passed=True)
 
 
 def _epochs() -> Iterator[Cell]:
@@ -126,6 +139,8 @@ def _epochs() -> Iterator[Cell]:
                 yield _combined("epochs", f"2 {boundary}: {combo} > {name}", combo, [], _after(name), stages=[name], **two)
             for name in ("shuffle", "filter", "sorted", "global", "take"):
                 yield _combined("epochs", f"2 {boundary}: {combo}[{name}]", combo, [name], **two)
+            for name in ("batch", "buckets"):
+                yield _combined("batches", f"2 {boundary}: {combo}[{name}]", combo, [name], passed=True, **two)
     for combo in ("mix", "round_robin"):
         for until in ("first", "all", 17):
             for repeat in (False, [False, True], True):

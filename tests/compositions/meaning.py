@@ -64,6 +64,12 @@ def _of_orders(cell: Cell) -> Optional[str]:
         return "batches that lie side by side have equally many rows"
     if cell.combo == "zip" and _BY_VALUES.intersection(cell.branch):
         return "an order by values moves each branch by its own, so rows that belong together would part"
+    if cell.combo not in (None, "concat") and "unroll" in cell.branch and "stateful" in cell.after:
+        return "rows of several branches would come between the segments of a sequence: unroll stands behind the combination"
+    if cell.passed and cell.shard == "element":
+        return "rows that end a batch of a branch are no rows of other batches"
+    if cell.passed and cell.branch == ("batch", "cast"):
+        return "x is padded behind the combination, and a step behind the batches of a branch reads its padding"
     if cell.shard in ("file", "element") and "batch" in stages and not cell.combo:
         return "with the last rows kept, processes would have unlike numbers of batches"
     if "interleave" in stages and _BY_INDEX.intersection(stages) and not cell.combo:

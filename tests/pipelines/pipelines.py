@@ -37,6 +37,7 @@ class Draw:
         self.whole = self.paired = self.shards = True
         self.columns = ""        # of the rows at this place
         self.lengths = False     # `x` has its axis still
+        self.batched = False     # the branches of the combination make batches
         self.sources: "list[str]" = []
 
     def one(self, *choices: "str | Callable[[], str]") -> str:
@@ -188,6 +189,9 @@ class Draw:
             columns.append((self.columns, self.lengths))
         self.columns = "".join(sorted(set(columns[0][0]) & set(columns[1][0])))
         self.lengths = columns[0][1] and columns[1][1]
+        if self.chance(.12):   # a turn is a batch
+            branches = [branch + self.batches_of_branch() for branch in branches]
+            self.batched = self.batched or depth == 1
         fill = ""
         if set(columns[0][0]) != set(columns[1][0]):
             missing = {"x": "0", "f": "0.0", "t": '""', "i": '""', "a": '""'}
@@ -233,6 +237,14 @@ class Draw:
         return f"fb.zip([{first}{stages}, {second}{others}{names}]){policy}"
 
     # ---- batches
+    def batches_of_branch(self) -> str:
+        size = self.number(1, 6)
+        choices: "list[Callable[[], str]]" = [lambda: f".batch({size}, pad=True)", lambda: f".batch({size}, pad=True).shuffle_batches(3)"]
+        if self.lengths:
+            choices += [lambda: f'.buckets("x", [2, 5], [{size}, 3, 2], longer="bucket")', lambda: f'.token_budget({self.number(8, 30)}, keys=["x"])',
+                        lambda: self.lose(f'.packed({self.number(6, 16)}, {size}, keys=["x"])', paired=True, shards=True)]
+        return self.rng.choice(choices)()
+
     def batcher(self) -> str:
         size, pad = self.number(1, 8), self.one("True", "True", "False")
         choices: "list[Callable[[], str]]" = [
@@ -274,8 +286,14 @@ class Draw:
                         '.map(data.per_batch, workers=2, inside="threads")')
 
     def case(self) -> Case:
-        code = self.combination() + self.rows(2, opens=False) if self.chance(.25) else self.source() + self.rows(2)
-        code += self.batcher() + self.behind()
+        code = self.combination() if self.chance(.25) else self.source() + self.rows(2)
+        passed = self.batched and self.chance(.6)
+        if code.startswith("fb.") and not passed:
+            code += self.rows(2, opens=False)
+        code += "" if passed else self.batcher()
+        if self.chance(.05):   # the engine goes on with the batches of a function
+            code += self.lose(".map(data.per_batch)", paired=True, shards=True) + '.cast("id", "int32")'
+        code += self.behind()
         code += f".epochs({self.number(1, 3)}).seed({self.number(0, 99)})"
         if "epoch_end" in code:
             code += '.epoch_boundary("hard")'

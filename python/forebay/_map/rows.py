@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Container, Iterator, Mapping, Optional, S
 from forebay import _core
 from forebay._builder.batchers import Batchers
 from forebay._builder.orders import Orders
+from forebay._builder.windows import Windows
 from forebay._epoch_rows import EpochRows, OpenedRows, PassFeeder
 from forebay._map.call import delivered
 from forebay._map.output import Column, Output, array_of
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from forebay._core import Stats
     from forebay._map.step import MapStep
     from forebay.loader import Loader
+    from forebay._map.call import Call
     from forebay.pipeline import P, PipelineBase
 
 ROWS = 64     # of a batch that functions get, where batches may have rows of different shapes
 SAMPLE = 8    # rows that say what the columns are
 BATCHERS = [name for name in vars(Batchers) if not name.startswith("_")]
 ORDERS = {name for name in vars(Orders) if not name.startswith("_")}
+#: What acts on rows, and never on batches.
+OF_ROWS = {*BATCHERS, *ORDERS, *(name for name in vars(Windows) if not name.startswith("_"))}
 #: Orders that move no row.
 KEEPING = {"filter", "repeat", "skip", "skip_files", "take", "take_files", "take_while"}
 #: Orders that depend on nothing but the seed and the number of rows: neither on files nor on values.
@@ -37,7 +41,12 @@ BY_NUMBER = {"repeat", "reorder", "shuffle", "skip", "take"}
 
 
 class MadeRows:
-    """The rows of a pipeline without a batch, after its functions."""
+    """The rows of a pipeline without a batch, after its functions.
+
+    steps   those that a pipeline over these rows begins with
+    """
+
+    steps: "list[dict[str, Any]]" = []
 
     def __init__(self, pipe: "PipelineBase") -> None:
         self._pipe = pipe
@@ -70,7 +79,6 @@ class MadeRows:
             elif isinstance(rows, (Rows, EpochRows)) or type(rows).__name__ == "Feed":
                 exact, ends = exact and isinstance(rows, EpochRows), False
         return exact, ends
-
 
     def reads_files(self) -> bool:
         """Whether records may be corrupt below the functions."""
@@ -150,23 +158,24 @@ def check_sides(document: Mapping[str, Any], bind: Mapping[str, Any], skips: boo
 def made(pipe: "P", stage: str, taken: "Container[str]" = ()) -> "P":
     """A pipeline whose source is the rows of this one. Raises ConfigError where `map` is given batches; `stage` is what needs the rows.
     taken: names that objects have already."""
-    batcher = next((name for name in (next(iter(step)) for step in pipe._document["steps"]) if name in BATCHERS), None)
+    from forebay._map.batches import MadeBatches
+    batcher = next((step for step in pipe._document["steps"] if next(iter(step)) in BATCHERS), None)
     for_batches = next((step.name for step in pipe._maps if step.per != "row"), None)
-    if batcher is not None:
-        last = pipe._maps[-1].name
-        raise ConfigError(f"{stage}: map({last}) is given the batches of '{batcher}'; add {stage} before map({last}), or put map({last}, "
-                          f"per=\"row\") before '{batcher}'", code="config", detail="failed_precondition")
-    if for_batches is not None:
+    if batcher is not None and stage in OF_ROWS:
+        last, name = pipe._maps[-1].name, next(iter(batcher))
+        raise ConfigError(f"{stage}: map({last}) is given the batches of '{name}'; add {stage} before map({last}), or put map({last}, "
+                          f"per=\"row\") before '{name}'", code="config", detail="failed_precondition")
+    if for_batches is not None and batcher is None:
         raise ConfigError(f"{stage}: map({for_batches}) is given batches and stands before {stage}; put it behind the batch, or say "
                           f"map({for_batches}, per=\"row\")", code="config", detail="failed_precondition")
     if len(pipe._maps) > 1:   # what one function makes is known before the next one gets it
         first = made(type(pipe)(pipe._document, pipe._maps[:1], pipe._bindings), stage)
         return made(type(pipe)(first._document, pipe._maps[1:], first._bindings), stage, taken)
-    rows = MadeRows(pipe)
+    rows = MadeRows(pipe) if batcher is None else MadeBatches(pipe, stage, batcher)
     names = itertools.chain([rows.name], (f"{rows.name}-{number}" for number in itertools.count(2)))
     rows.name = next(name for name in names if name not in taken)
     around = {name: value for name, value in pipe._document.items() if name not in ("source", "decode", "steps")}
-    return type(pipe)({"source": {"feed": {"bind": rows.name}}, "steps": [], **around}, (), {rows.name: rows})
+    return type(pipe)({"source": {"feed": {"bind": rows.name}}, "steps": rows.steps, **around}, (), {rows.name: rows})
 
 
 class MadePump(PassFeeder):
@@ -187,7 +196,7 @@ class MadePump(PassFeeder):
         self._next = 0   # the epoch that `_epochs` gives next
         loader = self._start()
         steps = (*loader._maps, *pipe._maps)
-        output = _of_plan(loader) if not steps else steps[-1].output or self._sampled(loader, steps)
+        output = self._columns(loader, steps)
         self._output, self.tree = output, output.tree
         self._maps = (*pipe._maps[:-1], self._stated(pipe._maps[-1])) if pipe._maps else ()
         self._go_on(loader)
@@ -199,14 +208,22 @@ class MadePump(PassFeeder):
     def _start(self, epoch: int = 0) -> "Loader":
         """A run without the functions, up to epoch `epoch` at least. Its batches have one row, unless rows of any shape fit into one."""
         from forebay.loader import plan, start
-        epochs = self._document.get("epochs", 1)
-        if epochs is not None and epochs <= epoch:   # the order of the run repeats
-            self._document = {**self._document, "epochs": epoch + 1}
+        self._reach(epoch)
         one = {**self._document, "steps": [*self._document["steps"], {"batch": {"size": 1}}]}
         together = all(delivery == "ragged" or None not in shape for _, _, shape, delivery, *_ in plan(one, self._bindings).columns)
         batch = {"batch": {"size": ROWS if together else 1}}
         return start({**self._document, "steps": [*self._document["steps"], batch]}, self._bindings, self._threads, self._memory, None,
                      [0, 1], identities=True)
+
+    def _reach(self, epoch: int) -> None:
+        """Makes the document have epoch `epoch`: the order of the run repeats."""
+        epochs = self._document.get("epochs", 1)
+        if epochs is not None and epochs <= epoch:
+            self._document = {**self._document, "epochs": epoch + 1}
+
+    def _columns(self, loader: "Loader", steps: "Sequence[MapStep]") -> Output:
+        """Those of the rows that are given."""
+        return _of_plan(loader) if not steps else steps[-1].output or self._sampled(loader, steps)
 
     def _go_on(self, first: "Loader") -> None:
         """The run of `first`, with the functions."""
@@ -236,13 +253,17 @@ class MadePump(PassFeeder):
             for place, step in enumerate(steps):
                 call = Call(step.function, step.name, step.per, step.with_rng, step.output, f"{self._document.get('seed', 0)}/{place}",
                             libraries_of(step))
-                if step.per == "row":
-                    rows = call.results(batch, min(batch.valid_rows, SAMPLE if place + 1 == len(steps) else batch.valid_rows))
                 if place + 1 < len(steps):
-                    batch = delivered(call.joined(rows, batch) if step.per == "row" else call(batch), batch)
+                    batch = delivered(call(batch), batch)
+                else:
+                    rows = self._first_rows(call, batch)
         except Fault as fault:
             raise fault.failure from None
         return stated_by(rows, {name: shape for name, _, shape, *_ in loader.plan.columns}, steps[-1].name)
+
+    def _first_rows(self, call: "Call", batch: Any) -> "list[Any]":
+        """What the last function makes of some rows of the first batch. Raises as a call."""
+        return call.results(batch, min(batch.valid_rows, SAMPLE))
 
     def _place(self, epoch: int) -> str:
         return f"map of epoch {epoch}"

@@ -143,6 +143,12 @@ struct MergedColumn {
   static constexpr ColumnId filled = -1;
 };
 
+/// An output whose batches are padded.
+struct MarkedFrames {
+  std::size_t output = 0;     ///< Of Program::outputs.
+  std::int64_t at_least = 0;  ///< Frames of every batch.
+};
+
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
 /// thread may read it.
 struct Program {
@@ -151,6 +157,10 @@ struct Program {
   std::vector<Ordering> file_orders;
   Ordering interleave;
   std::vector<Ordering> record_orders;
+  /// The document lists `interleave` behind so many of the record orders, and behind the windows over sequences where
+  /// `windows_in_parts` is set: they act within each part.
+  std::size_t orders_in_parts = 0;
+  bool windows_in_parts = false;
   EarlyWork early;  ///< For the attributes of `record_orders`, `windows` and `batching`.
   std::optional<Windows> windows;
   Batching batching;
@@ -188,8 +198,14 @@ struct Program {
   std::shared_ptr<const Program> made = {};
   /// The part of the source with the rows that `made` makes of the files of shard `index` of `count`.
   std::function<RowPart(std::int64_t index, std::int64_t count)> made_of = {};
-  bool makes_rows = false;           ///< Its batches are the rows of another plan: no device copies from them.
-  bool repeat = false;               ///< Of a branch: it begins its next epoch by itself.
+  /// Set: its batches are those of the plan around it, too (BatchEnds). Each block of its rows is one batch, and two
+  /// kinds of columns come behind its outputs: whether a row is the last of its batch, and the frames that the batch
+  /// has at least, of each output that is here.
+  std::optional<std::vector<MarkedFrames>> marks_batches = {};
+  bool equal_files = false;    ///< Side by side: orders go by files, and those of all branches have equally many rows.
+  bool takes_batches = false;  ///< A combination whose branches mark their batches: a turn is a whole batch.
+  bool makes_rows = false;     ///< Its batches are the rows of another plan: no device copies from them.
+  bool repeat = false;         ///< Of a branch: it begins its next epoch by itself.
   std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
@@ -199,6 +215,11 @@ struct Program {
   const auto repeat = [](const Ordering& order) { return order.repeats; };
   return program.repeat || program.interleave.repeats || std::ranges::any_of(program.file_orders, repeat) ||
          std::ranges::any_of(program.record_orders, repeat);
+}
+
+/// Whether something stands before `interleave` that acts within each part.
+[[nodiscard]] inline bool acts_in_parts(const Program& program) {
+  return program.orders_in_parts > 0 || program.windows_in_parts;
 }
 
 /// Whether the program or a branch of it has rows that another plan makes.

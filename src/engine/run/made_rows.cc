@@ -19,7 +19,7 @@ using Content = std::shared_ptr<const Batch::Content>;
 
 struct MadePlan {
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const Program> by_row;  ///< The same with batches of one row.
+  std::shared_ptr<const Program> by_row;  ///< The same with batches of one row; null: its batches stay whole.
   bool alike = true;                      ///< As passes_are_alike.
 };
 
@@ -45,6 +45,8 @@ struct MadeRun {
 struct BatchRowsOf {
   Content content;
   std::vector<std::vector<std::int64_t>> splits;
+  std::vector<std::uint8_t> ends;      // by row: 1 for the last one
+  std::vector<std::int64_t> frames{};  // by output of Program::marks_batches
 };
 
 /// Where the elements of each row begin, of rows with unknown dims.
@@ -62,6 +64,30 @@ std::vector<std::int64_t> splits_of(const Tensor& sizes, const Shape& shape, std
 
 /// The rows of a batch. Those that skip_row took out are empty ones behind them.
 std::int64_t rows_of(const Content& content) { return content->layout.rows - std::ssize(content->skipped); }
+
+/// The frames that an output has at least in the batch.
+std::int64_t frames_of(const Content& content, const MarkedFrames& marked, std::int64_t rows) {
+  const std::size_t output = marked.output;
+  const auto unknown = static_cast<std::int64_t>(content->program->outputs[output].spec.shape.unknown());
+  const std::span<const std::int64_t> dims = content->lengths[output]->as<std::int64_t>();
+  std::int64_t out = marked.at_least;
+  for (std::int64_t row = 0; row < rows; ++row) out = std::max(out, dims[static_cast<std::size_t>(row * unknown)]);
+  for (const BatchRows::Longest& longest : content->layout.longest) {
+    if (longest.column == content->program->outputs[output].id) out = std::max(out, longest.frames);
+  }
+  return out;
+}
+
+/// Adds the columns of Program::marks_batches.
+void mark(const Content& content, std::int64_t rows, BatchRowsOf& kept, RowBlock& out) {
+  kept.ends.assign(static_cast<std::size_t>(out.rows), 0);
+  kept.ends.back() = 1;
+  out.columns.push_back({.data = reinterpret_cast<const std::byte*>(kept.ends.data()), .row_stride = 1});
+  for (const MarkedFrames& marked : *content->program->marks_batches)
+    kept.frames.push_back(frames_of(content, marked, rows));
+  for (const std::int64_t& frames : kept.frames)
+    out.columns.push_back({.data = reinterpret_cast<const std::byte*>(&frames), .row_stride = 0});
+}
 
 /// Row `first` of the batch and those after it.
 std::shared_ptr<const RowBlock> block_of(const Content& content, std::int64_t first) {
@@ -89,12 +115,15 @@ std::shared_ptr<const RowBlock> block_of(const Content& content, std::int64_t fi
     }
     out->columns.push_back(std::move(column));
   }
+  if (content->program->marks_batches) mark(content, rows, *kept, *out);
   out->owner = kept;
   return out;
 }
 
 std::shared_ptr<const MadePlan> plan_of(std::shared_ptr<const Program> program) {
-  MadePlan out{.program = program, .by_row = by_row(*program), .alike = passes_are_alike(*program)};
+  MadePlan out{.program = program,
+               .by_row = program->marks_batches ? nullptr : by_row(*program),
+               .alike = passes_are_alike(*program)};
   return std::make_shared<const MadePlan>(std::move(out));
 }
 
@@ -119,7 +148,7 @@ class MadeReader final : public PartReader {
       tell();
       if (timed_out) return Got::nothing_yet;
       if (!next.ok()) {
-        if (by_row_ || !plan_->alike) return next.error();
+        if (by_row_ || !plan_->by_row || !plan_->alike) return next.error();
         begin(plan_->by_row, context_.first + given_);  // to give the rows before the error, too
         by_row_ = true;
         continue;
@@ -148,8 +177,10 @@ class MadeReader final : public PartReader {
     Position start{.from = context_.epoch};
     std::shared_ptr<const Program> own = program;
     if (plan_->alike) {
-      // Where rows may be taken out of batches, the batch of a row is found by making those before it.
-      const bool found = program->on_corrupt.policy != Corrupt::skip_row;
+      // Where rows may be taken out of batches, or these have any number of rows, the batch of a row is found by making
+      // those before it.
+      const bool equal = !program->marks_batches || (program->batching.fixed && program->batch_orders.empty());
+      const bool found = equal && program->on_corrupt.policy != Corrupt::skip_row;
       const std::int64_t rows = found ? program->batching.max_rows.value_or(1) : INT64_MAX;
       start.epoch = context_.epoch;
       start.next = row / rows;

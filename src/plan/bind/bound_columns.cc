@@ -217,6 +217,7 @@ void bind_batch(const Stages& stages, const RowSource* rows, BoundColumns& colum
       columns.batching = *std::move(batching);
       bind_batcher_attributes(stages, rows, columns, found);
       pack(columns, options, found);
+      for (const ColumnId id : columns.batching.hides) columns.schema.hide(id);
       columns.batched = batch_outputs(columns.schema, columns.batching, options, found);
     }
   }

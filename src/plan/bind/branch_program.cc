@@ -40,6 +40,7 @@ engine::Program common_program(const BoundParts& bound, const Registry& registry
           .file_orders = orderings(stages.file_orders),
           .interleave = stages.interleave ? stages.interleave->ordering : in_file_order(registry),
           .record_orders = orderings(stages.record_orders),
+          .orders_in_parts = stages.orders_in_parts,
           .early = columns.early,
           .decoded = columns.decoded,
           .epochs = document.epochs,
@@ -63,6 +64,14 @@ void project_branch(const Stages& stages, const std::vector<engine::MergedColumn
 bool draws(const engine::Program& program) {
   const auto draw = [](const engine::PlacedStep& step) { return step.draws; };
   return std::ranges::any_of(program.late, draw) || std::ranges::any_of(program.after, draw);
+}
+
+void set_identity(engine::Program& program) {
+  using Identity = engine::Program::Identity;
+  const bool again = program.batching.remainder == Remainder::repeat || engine::repeats(program) ||
+                     std::ranges::any_of(program.branches, engine::repeats);
+  program.telling = again ? Identity::occurrences : Identity::epochs;
+  if (draws(program) || std::ranges::any_of(program.branches, draws)) program.identity = program.telling;
 }
 
 bool reads_once(const engine::Program& program) {

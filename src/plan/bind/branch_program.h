@@ -37,6 +37,8 @@ void project_branch(const Stages& stages, const std::vector<engine::MergedColumn
 
 /// Whether a step of the program, branches apart, draws at random.
 [[nodiscard]] bool draws(const engine::Program& program);
+/// Sets how rows are told apart. A run keeps track of it only where a step draws.
+void set_identity(engine::Program& program);
 /// Whether rows come one after the other from the program.
 [[nodiscard]] bool reads_once(const engine::Program& program);
 

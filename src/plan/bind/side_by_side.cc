@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "plan/canonical.h"
+#include "plan/widenings.h"
 
 namespace forebay::plan {
 namespace {
@@ -27,12 +28,22 @@ std::vector<const OrderStage*> orders_of(const std::vector<const Stages*>& stret
     std::ranges::for_each(stages->selecting, add);
     if (stages->interleave) add(*stages->interleave);
     std::ranges::for_each(stages->record_orders, add);
+    std::ranges::for_each(stages->batch_orders, add);
   }
   return out;
 }
 
 bool is_in(const OrderStage* order, const std::vector<OrderStage>& list) {
   return std::ranges::any_of(list, [&](const OrderStage& each) { return &each == order; });
+}
+
+/// Whether the order moves rows by the files that they are in.
+bool goes_by_files(const OrderStage& order, const std::vector<const Stages*>& stretches) {
+  const Ordering& ordering = order.ordering;
+  if (!moves(order)) return false;
+  const bool of_files =
+      std::ranges::any_of(stretches, [&](const Stages* stages) { return is_in(&order, stages->file_orders); });
+  return of_files || (ordering.grain == Grain::files_to_records && !ordering.random_access);
 }
 
 /// Why the rows of branches may be moved differently by an order that all of them have; empty: they are not.
@@ -42,12 +53,9 @@ std::string depends_on(const OrderStage& order, const std::vector<const Stages*>
     return "decides by the values of rows, and branches have different ones; write the rows to one file, and order "
            "that";
   if (!moves(order)) return {};
-  const bool of_files =
-      std::ranges::any_of(stretches, [&](const Stages* stages) { return is_in(&order, stages->file_orders); });
-  if (of_files || (ordering.grain == Grain::files_to_records && !ordering.random_access))
-    return "moves rows by the files that they are in, and the files of branches may have different numbers of rows; "
-           "leave "
-           "it out, or shuffle the rows with a buffer or globally";
+  if (goes_by_files(order, stretches) && stretches.size() > 1)
+    return "moves rows by the files that they are in, and the rows of a branch are made, so it is not known in which "
+           "files those of the others lie; shuffle the rows with a buffer or globally";
   if (shortest)
     return "moves rows by their number, and with \"until\": \"first\" branches may have different numbers of rows; "
            "leave "
@@ -62,7 +70,8 @@ class SideBySide {
     for (const SideBranch& branch : branches) orders_.push_back(orders_of(branch.stages));
   }
 
-  void run() {
+  /// Whether the files of all branches must have equally many rows.
+  bool run() {
     const auto has_moving = [](const auto& orders) {
       return std::ranges::any_of(orders, [](const OrderStage* order) { return moves(*order); });
     };
@@ -70,6 +79,8 @@ class SideBySide {
     if (moving != orders_.end()) check_alike(static_cast<std::size_t>(moving - orders_.begin()));
     for (std::size_t i = 0; i < branches_.size(); ++i) check_inside(i);
     for (const SideBranch& branch : branches_) check_policy(branch);
+    const auto by_files = [&](const auto* order) { return goes_by_files(*order, branches_.front().stages); };
+    return std::ranges::any_of(orders_.front(), by_files);
   }
 
  private:
@@ -110,13 +121,20 @@ class SideBySide {
 
   /// Orders draw by the stretch that they stand in, and windows before them change how many rows they move.
   [[nodiscard]] bool same_stretches(std::size_t one, std::size_t other) const {
-    if (branches_[one].stages.size() == 1 && branches_[other].stages.size() == 1) return true;
-    const Json* const steps = branches_[one].json.find("steps");
-    const Json* const others = branches_[other].json.find("steps");
-    const auto same = [&](const Json& a, const Json& b) {
-      return stage_hash(a, registry_) == stage_hash(b, registry_);
-    };
-    return steps != nullptr && others != nullptr && std::ranges::equal(steps->items(), others->items(), same);
+    const std::size_t stretches = branches_[one].stages.size();
+    if (stretches != branches_[other].stages.size()) return false;
+    return stretches == 1 || moving_stages(branches_[one].json) == moving_stages(branches_[other].json);
+  }
+
+  /// The hashes of the stages of a branch that act on rows, and not on columns alone.
+  [[nodiscard]] std::vector<std::uint64_t> moving_stages(const Json& branch) const {
+    std::vector<std::uint64_t> out;
+    const Json* const steps = branch.find("steps");
+    if (steps == nullptr) return out;
+    for (const Json& step : steps->items()) {
+      if (find_type(registry_.steps(), stage_name(step)) == nullptr) out.push_back(stage_hash(step, registry_));
+    }
+    return out;
   }
 
   [[nodiscard]] bool alike(const std::vector<const OrderStage*>& one,
@@ -146,8 +164,8 @@ class SideBySide {
 
 }  // namespace
 
-void check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults) {
-  SideBySide{branches, shortest, registry, faults}.run();
+bool check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults) {
+  return SideBySide{branches, shortest, registry, faults}.run();
 }
 
 }  // namespace forebay::plan

@@ -22,7 +22,9 @@ struct SideBranch {
 
 /// Checks that rows which belong together stay together: all branches move their rows alike, by orders that depend on
 /// nothing but the seed and the number of rows, and none leaves out rows of its own. `shortest`: a pass ends with the
-/// shortest branch, so branches may have different numbers of rows.
-void check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry, Faults& faults);
+/// shortest branch, so branches may have different numbers of rows. Returns whether orders go by files, so that the
+/// files of all branches must have equally many rows (Program::equal_files).
+[[nodiscard]] bool check_side_by_side(std::span<const SideBranch> branches, bool shortest, const Registry& registry,
+                                      Faults& faults);
 
 }  // namespace forebay::plan

@@ -8,6 +8,7 @@
 
 #include "columns/scalar.h"
 
+#include <forebay/batchers/batch_ends.h>
 #include <forebay/messages.h>
 
 namespace forebay::plan {
@@ -109,6 +110,10 @@ class ColumnMerger {
 
   /// The value of the option `fill` for a tensor, and its place.
   void fill(const ColumnSpec& spec, std::size_t branch, std::size_t owner, MergedColumn& merged) {
+    if (is_frames_in_batch(spec.name)) {
+      merged.fill.assign(sizeof(std::int64_t), std::byte{0});
+      return;
+    }
     const auto given = std::ranges::find(combining_.fill, spec.name, &std::pair<std::string, Scalar>::first);
     if (given == combining_.fill.end()) {
       complain(

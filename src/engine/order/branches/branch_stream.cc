@@ -28,6 +28,8 @@ Result<bool> BranchStream::fill() {
   FOREBAY_DO(drop_taken());
   next_ = filled_ = 0;
   FOREBAY_TRY(filled_, chain_->pull(ahead_));
+  for (std::size_t i = 0; i < filled_ && branch_.made && branch_.made->marks_batches; ++i)
+    ends_[i] = files_.ends_block(ahead_[i]);
   if (filled_ > 0) return check_slots();
   FOREBAY_DO(files_.end_pass());
   ended_ = true;

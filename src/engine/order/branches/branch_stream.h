@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 
@@ -36,6 +37,8 @@ class BranchStream {
     ++taken_;
     return ahead_[next_++];
   }
+  /// Whether the element that `take` gave last is the end of a batch; false where the branch marks none.
+  [[nodiscard]] bool ended_batch() const { return ends_[next_ - 1]; }
   void next_epoch();  ///< Drops the rest of the epoch; begins the next one with the next `more`.
 
   [[nodiscard]] bool ended() const { return ended_; }          ///< `more` has found the end of the epoch.
@@ -63,6 +66,7 @@ class BranchStream {
   bool ended_ = false;
   bool full_ = false;  // more blocks are open than a handle can name
   std::array<Handle, 64> ahead_;
+  std::bitset<64> ends_;  // those of them that end a batch
   std::size_t next_ = 0;
   std::size_t filled_ = 0;
 };

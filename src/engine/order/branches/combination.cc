@@ -75,12 +75,38 @@ Result<bool> Combination::one(Handle& out) {
       continue;
     }
     out = OpenBranches::of_branch(stream.take(), branch);
-    turns_->took();
+    if (!program_.takes_batches || stream.ended_batch()) turns_->took();
     return true;
   }
 }
 
+/// Orders of files and an interleave move rows alike only where files of the same number have as many rows.
+Result<void> Combination::check_files() {
+  const auto counts_of = [this](std::size_t branch) {
+    std::vector<Handle> files(program_.branches[branch].source.parts());
+    for (std::size_t file = 0; file < files.size(); ++file) files[file].block = static_cast<std::uint32_t>(file);
+    return parts_.branch(branch).count(files);
+  };
+  FOREBAY_TRY(const std::vector<std::int64_t> first, counts_of(0));
+  for (std::size_t branch = 1; branch < streams_.size(); ++branch) {
+    FOREBAY_TRY(const std::vector<std::int64_t> counts, counts_of(branch));
+    if (counts == first) continue;
+    const auto [own, other] = std::ranges::mismatch(counts, first);
+    const std::string found =
+        counts.size() != first.size()
+            ? fmt::format("{} files, where branch 0 has {}", counts.size(), first.size())
+            : fmt::format("{} rows in file {}, where branch 0 has {}", *own, own - counts.begin(), *other);
+    return Error{Code::data, Detail::failed_precondition,
+                 fmt::format("branch {} of `zip` has {}; its orders go by files, so files that lie side by side have "
+                             "equally many rows; shuffle the rows with a buffer or globally instead",
+                             branch, found)};
+  }
+  files_checked_ = true;
+  return {};
+}
+
 Result<bool> Combination::side_by_side(Handle& out) {
+  if (program_.equal_files && !files_checked_) FOREBAY_DO(check_files());
   const bool first_ends = end_.when == When::first;
   while (asked_ < streams_.size() && !over_) {
     BranchStream& stream = *streams_[asked_];

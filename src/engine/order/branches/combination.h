@@ -39,6 +39,7 @@ class Combination final : public Handles {
  private:
   Result<bool> one(Handle& out);           // false: the pass is over
   Result<bool> side_by_side(Handle& out);  // the same
+  Result<void> check_files();
   Result<void> settle();
   [[nodiscard]] Error unequal() const;
 
@@ -54,6 +55,7 @@ class Combination final : public Handles {
   std::vector<bool> has_;
   std::size_t asked_ = 0;   // branches that were asked for their element
   std::int64_t given_ = 0;  // rows of this pass
+  bool files_checked_ = false;
   bool over_ = false;
 };
 

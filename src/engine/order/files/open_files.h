@@ -113,6 +113,11 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] std::int64_t record_of(const Handle& record) const {
     return table_[record.block].first_record + record.ordinal;
   }
+  /// Whether an element that was just read is the last row of its block (Program::marks_batches).
+  [[nodiscard]] bool ends_block(const Handle& row) const {
+    const RowBlock* const rows = table_[row.block].rows.get();
+    return rows == nullptr || std::int64_t{row.ordinal} + 1 == rows->rows;
+  }
   /// The part and the record of a record that is in the table.
   [[nodiscard]] RowIdentity identity(const Handle& record) const {
     const auto at = program_.source.locate(table_[record.block].file, record_of(record), 0);

@@ -61,16 +61,19 @@ bool repeats_branches(const Program& program) {
 
 bool counted_by_index(const Program& program) {
   if (program.windows || skips_early(program.on_corrupt) || !countable(program.record_orders)) return false;
+  if (program.takes_batches) return false;
+  constexpr std::int64_t some_files = 1'000'000;
+  if (count_after(program.file_orders, some_files) != some_files) return false;
   if (program.made) {
-    return program.made->on_corrupt.policy == Corrupt::fail && program.early.attributes.empty() &&
-           counted_by_index(*program.made);
+    return !program.made->marks_batches && program.made->on_corrupt.policy == Corrupt::fail &&
+           program.early.attributes.empty() && counted_by_index(*program.made);
   }
   if (!program.branches.empty()) {
     const bool again = program.combining.make && std::ranges::any_of(program.record_orders, &Ordering::repeats);
     return !again &&
            std::ranges::all_of(program.branches, [](const Program& branch) { return counted_by_index(branch); });
   }
-  return program.file_orders.empty() || count_after(program.file_orders, 1'000'000) == 1'000'000;
+  return true;
 }
 
 struct PassCounts::Branch {

@@ -35,8 +35,8 @@ Result<void> check_shard(const Program& program, const RunOptions& options) {
   const auto rows = program.batching.max_rows;
   FOREBAY_DO(check_part("shard", options.shard_index, options.shard_count));
   FOREBAY_DO(check_part("shard by batch", options.batch_index, options.batch_count));
-  if (!fits_lanes(program.batching, shard_of(options)))
-    return Error{Code::config, Detail::invalid_argument, fmt::format("shard: {}", lanes_by_rows)};
+  if (const auto refusal = shard_refusal(program.batching, shard_of(options)); !refusal.empty())
+    return Error{Code::config, Detail::invalid_argument, fmt::format("shard: {}", refusal)};
   if (options.batch_count > 1 && !program.deterministic) {
     return Error{Code::config, Detail::invalid_argument,
                  "shard: the batches must be the same everywhere to be dealt; set `deterministic` to true"};

@@ -30,14 +30,17 @@ namespace forebay::engine {
 [[nodiscard]] std::optional<std::int64_t> count_after_filters(const std::vector<Ordering>& record_orders,
                                                               std::int64_t kept);
 
-/// The message of an error: a shard that `fits_lanes` refuses.
-inline constexpr std::string_view lanes_by_rows =
-    "the rows of these batches follow sequences, so each process keeps its rows in every batch; shard by rows";
-/// Whether a shard leaves each lane to one process. Without states, batches may be dealt.
-[[nodiscard]] inline bool fits_lanes(const Batching& batching, const Shard& shard) {
-  if (batching.lanes == 0) return true;
-  if (shard.batch_count > 1 && !batching.states.empty()) return false;
-  return shard.count <= 1 || shard.by == ShardBy::row;
+/// Why batches cannot be made for a shard; empty: they can. A shard leaves each lane to one process; without states,
+/// batches may be dealt. Rows that say where their batch ends are no rows of other batches.
+[[nodiscard]] inline std::string_view shard_refusal(const Batching& batching, const Shard& shard) {
+  const bool dealt = shard.count > 1 && shard.by == ShardBy::element;
+  if (batching.marked && dealt)
+    return "the rows say where these batches end, so they cannot be dealt to others; shard by row, batch or file";
+  if (batching.lanes == 0) return {};
+  const bool apart =
+      (shard.batch_count > 1 && !batching.states.empty()) || (shard.count > 1 && shard.by != ShardBy::row);
+  if (!apart) return {};
+  return "the rows of these batches follow sequences, so each process keeps its rows in every batch; shard by rows";
 }
 
 /// Fails with Code::config when the batches of the program cannot be made so that each of `count` shards, by file or by
