@@ -42,7 +42,9 @@ class Plan {
   [[nodiscard]] Json lowered() const;                             ///< The pipeline document, paths resolved. Made anew.
   [[nodiscard]] std::optional<std::int64_t> batches() const;      ///< Of the whole run, when known before reading.
   [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
-  [[nodiscard]] std::string text() const;    ///< One line per stage: what it does, where it was placed.
+  /// The same without the paths of the data: equal in processes that share a stream, wherever their files lie.
+  [[nodiscard]] std::uint64_t stream() const;
+  [[nodiscard]] std::string text() const;                    ///< One line per stage: what it does, where it was placed.
   [[nodiscard]] std::optional<std::int64_t> epochs() const;  ///< Passes over the source; empty: for ever.
   /// The document's shard, which RunOptions may replace. `make` has resolved "auto".
   [[nodiscard]] const Shard& shard() const;

@@ -530,6 +530,12 @@ class Plan:
         """Hash of everything that decides the stream's content and order."""
 
     @property
+    def stream(self) -> int:
+        """
+        The same without the paths of the data: equal in processes that share a stream, wherever their files lie.
+        """
+
+    @property
     def lowered(self) -> str:
         """The pipeline document it stands for, as JSON text, paths resolved."""
 

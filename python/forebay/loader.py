@@ -243,6 +243,21 @@ class Loader:
     get_state = state_dict
     set_state = load_state_dict
 
+    def identity(self) -> "dict[str, str]":
+        """What processes compare that are to share the stream: loaders with equal identities have the same batches, each those of its
+        shard.
+
+            {"source": "7e04df08…", "seed": "af63ad4c…", …, "stream": "5bb6…", "files": "b974…", "epochs": "3", "version": "0.2"}
+
+        Hashes of the parts of the plan, by name; "stream": of all of them and of the weights of all passes; "files": of the sizes and
+        names of the files. Paths, shard, threads and the place in the run are no part of it, and functions given to `map` are not
+        known. Raises StateError where a run has no state."""
+        import json
+        state = json.loads(self._run.state())
+        parts = {name: part for name, part in state["plan"].items() if name != "weights"}   # those are of the passes so far
+        return {**parts, "stream": f"{self.plan.stream:016x}", "files": state["data"]["digest"], "epochs": str(self.plan.epochs),
+                "version": _core.version}
+
     def begin_anew(self) -> None:
         """Goes back to the beginning of the run, before or after any batch; nothing is planned again. Raises StateError, and
         changes nothing, when the rows cannot be read again."""

@@ -39,7 +39,7 @@ def _look_ahead(loader: Loader, batches: int) -> dict[str, Any]:
     report: dict[str, Any] = {"shard": run.shard, "plan": {}, "batches": [], "keys": [], "error": None}
     try:
         state = loader.state_dict()
-        report["plan"] = {**state["plan"], "files": state["data"]["digest"], "epochs": run.plan.epochs}
+        report["plan"] = loader.identity()
         try:
             for _ in range(batches):
                 batch = run.next()
@@ -63,7 +63,8 @@ def _disagreement(every: list[dict[str, Any]], replicas: Optional[int]) -> str:
         ours, theirs = every[0]["plan"], each["plan"]
         differing = sorted(part for part in ours.keys() | theirs.keys() if ours.get(part) != theirs.get(part))
         if differing:
-            return f"ranks 0 and {rank} have other plans or files; what differs: {', '.join(differing)}"
+            named = [part for part in differing if part != "stream"] or ["weights of a mixture"]
+            return f"ranks 0 and {rank} have other plans or files; what differs: {', '.join(named)}"
     count = every[0]["shard"][1]
     ranks = [[rank for rank, each in enumerate(every) if each["shard"][0] == index] for index in range(count)]
     for index, readers in enumerate(ranks):

@@ -306,6 +306,9 @@ void bind_plan(nb::module_& module) {
           "hash", [](const Plan& plan) { return plan.hash(); },
           "Hash of everything that decides the stream's content and order.")
       .def_prop_ro(
+          "stream", [](const Plan& plan) { return plan.stream(); },
+          "The same without the paths of the data: equal in processes that share a stream, wherever their files lie.")
+      .def_prop_ro(
           "lowered", [](const Plan& plan) { return to_str(plan.lowered().pretty()); },
           nb::sig("def lowered(self) -> str"), "The pipeline document it stands for, as JSON text, paths resolved.")
       .def_prop_ro("columns", &columns_of,

@@ -2,6 +2,8 @@
 """Processes that do not share a stream as they believe are told so before they train."""
 from __future__ import annotations
 
+import json
+import shutil
 import threading
 import warnings
 
@@ -93,6 +95,37 @@ def test_other_plans_and_other_records_are_an_error_everywhere(paths, tmp_path):
     loaders = [examples(each).batch(12).load() for each in (paths, copies)]
     failure, _ = verify(loaders, replicas=2)
     assert failure == "the processes do not share the stream: ranks 0 and 1 have other plans or files; what differs: files"
+
+
+def test_weights_of_later_passes_are_compared(paths):
+    def mixed(weights):
+        return fb.mix([examples(paths[:2]), examples(paths[2:])], weights=weights, until="all").batch(12).epochs(3)
+
+    failure, _ = verify([mixed([1, 2]).load(shard=(0, 2)), mixed([(0, [1, 2]), (2, [3, 1])]).load(shard=(1, 2))])
+    assert failure == "the processes do not share the stream: ranks 0 and 1 have other plans or files; what differs: weights of a mixture"
+    failure, _ = verify([mixed([1, 2]).load(shard=(index, 2)) for index in range(2)])
+    assert failure is None
+
+
+def test_the_identity_of_a_loader_is_that_of_its_stream(paths, tmp_path):
+    pipe = examples(paths).shuffle(buffer=30).batch(12).epochs(2)
+    whole = pipe.load().identity()
+    for options in ({"threads": 3}, {"shard": (1, 2)}, {"shard": {"index": 1, "count": 2, "by": "batch"}}, {"memory": "100MiB"}):
+        assert pipe.load(**options).identity() == whole
+    loader = pipe.load()
+    for _ in range(3):
+        next(loader)
+    assert loader.identity() == whole and pipe.map(lambda batch: {"n": batch["id"]}).load().identity() == whole
+    assert json.loads(json.dumps(whole)) == whole
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    copies = [shutil.copy(path, moved) for path in paths]
+    assert examples(copies).shuffle(buffer=30).batch(12).epochs(2).load().identity() == whole
+    others = {"seed": pipe.seed(9), "steps/0 (shuffle)": examples(paths).shuffle(buffer=31).batch(12).epochs(2),
+              "files": examples(paths[:2]).shuffle(buffer=30).batch(12).epochs(2), "epochs": pipe.epochs(3)}
+    for part, other in others.items():
+        found = other.load().identity()
+        assert part in {name for name in found if found[name] != whole[name]}
 
 
 def test_files_of_the_same_sizes_with_other_records_are_an_error(paths, tmp_path):

@@ -54,6 +54,7 @@ const std::vector<std::string>& Plan::targets() const { return parts_->targets; 
 Json Plan::lowered() const { return plan::lowered(*parts_); }
 std::optional<std::int64_t> Plan::batches() const { return parts_->batches; }
 std::uint64_t Plan::hash() const { return parts_->hash; }
+std::uint64_t Plan::stream() const { return parts_->program->stream; }
 std::optional<std::int64_t> Plan::epochs() const { return parts_->program->epochs; }
 const Shard& Plan::shard() const { return parts_->program->shard; }
 std::string Plan::text() const { return parts_->text; }
