@@ -209,3 +209,11 @@ def test_what_stands_before_interleave_acts_within_each_file(stage: str, tmp_pat
         with pipe.batch(3, pad=True).epochs(2).load(threads=4) as loader:
             loader.load_state_dict(state)
             assert texts(loader) == batches[at:]
+
+
+def test_batches_that_no_index_tells_are_counted_by_making_them(branches: "list[fb.Pipeline]") -> None:
+    for pipe in (fb.mix([BATCHERS["buckets"](branch) for branch in branches], until="all"), fb.concat(branches).chunk(2, keys=["x"]).batch(4)):
+        with pipe.load() as loader:
+            with pytest.raises(TypeError, match=r"loader.plan.count\(\) counts them"):
+                len(loader)
+            assert loader.plan.count() == len(list(loader))

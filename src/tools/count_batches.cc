@@ -50,10 +50,11 @@ Result<void> index_all(const Program& program, const CountOptions& options,
   return {};
 }
 
+/// Whether no rows come from the program while the run goes on.
 bool can_be_read_again(const Program& program) {
-  const auto once = [](const Source& source) { return source.rows && !source.rows->resident(); };
-  return !once(program.source) &&
-         std::ranges::none_of(program.branches, [&](const Program& branch) { return once(branch.source); });
+  if (program.made) return can_be_read_again(*program.made);
+  if (!program.branches.empty()) return std::ranges::all_of(program.branches, can_be_read_again);
+  return !program.source.rows || program.source.rows->resident();
 }
 
 /// Counts the batches of a run of its own.
