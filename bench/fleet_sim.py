@@ -96,7 +96,7 @@ def simulate(scene: Scene, seed: int) -> "tuple[float, Binding]":
         elif what == "made":
             continue   # it died
         before = step
-        while all(_has(binding, step) for binding in bindings) and not all(binding.over for binding in bindings):
+        while all(binding.ready for binding in bindings):
             for binding in bindings:
                 binding.take()
             step += 1
@@ -104,11 +104,6 @@ def simulate(scene: Scene, seed: int) -> "tuple[float, Binding]":
             ask(now, number)
     useful = scene.hosts * each * scene.blocks
     return useful / (scene.workers * now), bindings[0]
-
-
-def _has(binding: Binding, block: int) -> bool:
-    entry = binding._window.get(block)
-    return entry is not None and entry.made
 
 
 def _sleeper(pipe: Any, seed: int, long: float, scale: float) -> None:

@@ -169,12 +169,17 @@ class Binding:
         self._finish(number, block, result, size)
         return True
 
+    @property
+    def ready(self) -> bool:
+        """Whether the next block is there."""
+        block = self._window.get(self.next)
+        return block is not None and block.made
+
     def take(self) -> "tuple[bool, Any]":
         """Whether the next block is there, and what was made of it: Quarantined for one that is not made."""
-        block = self._window.get(self.next)
-        if block is None or not block.made:
+        if not self.ready:
             return False, None
-        del self._window[self.next]
+        block = self._window.pop(self.next)
         self.next += 1
         self.waiting -= block.size
         return True, block.result

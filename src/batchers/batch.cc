@@ -238,11 +238,7 @@ void ask_for_sizes(const FixedBatch& options, Batching& batching) {
 
 Result<Batching> bind(const FixedBatch& options, const Schema& in) {
   Batching batching;
-  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
-  if (pads && options.require_equal)
-    return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
-  if (pads) batching.delivery = Delivery::padded;
-  if (options.require_equal) batching.delivery = Delivery::equal;
+  FOREBAY_DO(read_delivery(options.pad, options.require_equal, in, batching));
   batching.make = [options](const BatcherContext& context) { return std::make_unique<FixedBatcher>(options, context); };
   batching.make_sized = [options](const BatcherContext& context, std::int64_t rows) {
     FixedBatch sized = options;

@@ -107,11 +107,7 @@ Result<std::vector<Attribute>> attributes_of(const BatchEnds& options, const Sch
 
 Result<Batching> bind(const BatchEnds& options, const Schema& in) {
   Batching batching;
-  FOREBAY_TRY(const bool pads, read_padding(options.pad, in, batching));
-  if (pads && options.require_equal)
-    return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
-  if (pads) batching.delivery = Delivery::padded;
-  if (options.require_equal) batching.delivery = Delivery::equal;
+  FOREBAY_TRY(const bool pads, read_delivery(options.pad, options.require_equal, in, batching));
   FOREBAY_TRY(batching.attributes, attributes_of(options, in, batching));
   std::vector<FramesKey> frames;
   for (const ColumnId id : in.visible()) {

@@ -33,4 +33,13 @@ Result<bool> read_padding(const Pad& pad, const Schema& in, Batching& batching) 
   return !batching.padding.empty();
 }
 
+Result<bool> read_delivery(const Pad& pad, bool require_equal, const Schema& in, Batching& batching) {
+  FOREBAY_TRY(const bool pads, read_padding(pad, in, batching));
+  if (pads && require_equal)
+    return Error{Code::config, Detail::invalid_argument, "`pad` and `require_equal` exclude each other"};
+  if (pads) batching.delivery = Delivery::padded;
+  if (require_equal) batching.delivery = Delivery::equal;
+  return pads;
+}
+
 }  // namespace forebay::batchers

@@ -9,6 +9,10 @@ namespace forebay::batchers {
 /// Fails with the faults of all entries.
 [[nodiscard]] Result<bool> read_padding(const Pad& pad, const Schema& in, Batching& batching);
 
+/// The same for a batcher that also has the option `require_equal`, and sets how variable columns are delivered. Fails
+/// when both are asked for.
+[[nodiscard]] Result<bool> read_delivery(const Pad& pad, bool require_equal, const Schema& in, Batching& batching);
+
 /// Sets what the options `seq_idx` and `epoch_end` say.
 template <class Options>
 void set_numbers(const Options& options, Batching& batching) {

@@ -20,7 +20,7 @@ using engine::Program;
 
 namespace {
 
-/// What a tensor is padded with goes with its rows.
+/// Keeps the padding value of a tensor with the column of its rows, for the batches that are made of them.
 void set_padding(const Padding& padding, ColumnSpec& spec) {
   if (std::holds_alternative<std::monostate>(padding.value)) return;
   const auto element = columns::element_from(JsonCodec<Scalar>::write(padding.value), spec.dtype);

@@ -118,7 +118,7 @@ class Stretches {
     auto builder = std::make_shared<PlanBuilder>(stretch(from, to, before, !batches), written_, planning_, before);
     const auto program = builder->run_rows(document_, batches ? batch_end_ : std::string{});
     if (!program) {
-      // Of the combination in the branch, or of its batches.
+      // The faults of a combination in the branch, or of the branch's batches, say more than those of the whole branch.
       if (is_branch_ && ((!before && to == 0) || batches)) fewest_ = builder->faults();
       return nullptr;
     }

@@ -58,7 +58,7 @@ void check_access(const BoundDocument& bound, Faults& faults) {
   std::ranges::for_each(stages.record_orders, check);
 }
 
-/// What stands before `interleave` acts within each file.
+/// Orders and windows before `interleave` act within each file, so the source must have files.
 void check_parts(const BoundDocument& bound, Faults& faults) {
   const Stages& stages = bound.stages;
   const bool windows = bound.columns.windows && stages.windows.front().before_interleave &&
