@@ -184,6 +184,13 @@ class Binding:
         self.waiting -= block.size
         return True, block.result
 
+    def ends(self, blocks: int) -> None:
+        """The run turns out to have at most so many blocks: nobody is asked for others."""
+        if self._end is None or blocks < self._end:
+            self._end = blocks
+            self._wanted = [number for number in self._wanted if number < blocks]
+            self._asked = {number: asked for number, asked in self._asked.items() if number < blocks}
+
     @property
     def over(self) -> bool:
         """Whether all blocks were taken."""

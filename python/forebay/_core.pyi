@@ -1038,6 +1038,11 @@ def verify(paths: list[str], compression: str, threads: int) -> list[tuple[Any, 
 
 def verify_plan(plan: Plan, threads: int, report: Callable[[tuple[Any, ...]], None], progress: Callable[[float, int, int, int], bool]) -> None: ...
 
+def bytes_of(memory: int | str) -> int:
+    """
+    A number of bytes, or text such as "1GiB". Raises ConfigError for anything else.
+    """
+
 def complete_frac(seq_idx: int, sequences: int | None) -> tuple[float, bool]:
     """The done part of an epoch, and whether it is exact."""
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from forebay._map import processes
 from forebay._map.call import Call, Fault, batch_text
+from forebay._map.faults import sendable, text_of
 from forebay._map.output import output_of
 from forebay._map.processes import BATCH, FAULT, MESSAGE, READY, RESULT
 from forebay._map.wire import Region, RegionReader, RegionWriter, SentBatch, send_result
@@ -97,30 +98,10 @@ def _answer(call: Call, batch: Any, region: Region) -> tuple[int, int, int]:
 def _send_fault(failure: BaseException, where: str, region: Region) -> tuple[int, int]:
     writer = RegionWriter(pickled=True)
     kind = type(failure)
-    header = {"failure": writer.tensor(_sendable(failure)), "type": f"{kind.__module__}.{kind.__qualname__}",
-              "text": _text(failure), "where": where, "pid": os.getpid(),
+    header = {"failure": writer.tensor(sendable(failure)), "type": f"{kind.__module__}.{kind.__qualname__}",
+              "text": text_of(failure), "where": where, "pid": os.getpid(),
               "traceback": "".join(traceback.format_exception(kind, failure, failure.__traceback__))}
     return writer.write(header, region)
-
-
-def _sendable(failure: BaseException) -> BaseException:
-    """The exception itself if it can be pickled and loaded, else one of the nearest base class that can, with its text."""
-    with contextlib.suppress(Exception):
-        if type(pickle.loads(pickle.dumps(failure))) is type(failure):
-            return failure
-    for kind in type(failure).__mro__:
-        with contextlib.suppress(Exception):
-            stand_in: Any = kind(_text(failure))
-            if isinstance(stand_in, BaseException) and type(pickle.loads(pickle.dumps(stand_in))) is kind:
-                return stand_in
-    return RuntimeError(_text(failure))
-
-
-def _text(failure: BaseException) -> str:
-    try:
-        return str(failure)
-    except Exception:
-        return repr(type(failure))
 
 
 def end_with_program(pipe: int) -> None:

@@ -12,6 +12,7 @@
 #include "batches.h"
 #include "conversions.h"
 #include "decode.h"
+#include "documents.h"
 #include "file_systems.h"
 #include "functions.h"
 #include "images.h"
@@ -49,6 +50,10 @@ NB_MODULE(_core, module) {
   bind_images(module);
   bind_inspect(module);
   bind_verify(module);
+  module.def(
+      "bytes_of", [](nb::handle memory) { return memory_of(memory); }, nb::arg("memory"),
+      nb::sig("def bytes_of(memory: int | str) -> int"),
+      "A number of bytes, or text such as \"1GiB\". Raises ConfigError for anything else.");
   module.def(
       "complete_frac",
       [](std::int64_t seq_idx, std::optional<std::int64_t> sequences) {

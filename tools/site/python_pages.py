@@ -29,7 +29,7 @@ GROUPS = {
 }
 WIDTH = 92          # of a signature
 MODULES = {"torch": "torch.py", "jax": "jax.py", "tf": "tf.py", "text": "text.py", "returnn": "returnn.py",
-           "tf1": "tf1", "slim": "slim"}
+           "tf1": "tf1", "slim": "slim", "ray": "ray"}
 
 
 def definitions() -> dict[str, Node]:

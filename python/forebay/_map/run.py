@@ -21,13 +21,14 @@ from forebay.mapped import MappedStats
 class MapRun:
     """Every `map` of a run, one after the other. `next` is for one thread at a time; `close` is for any thread."""
 
-    def __init__(self, run: _core.Run, steps: Sequence[MapStep]) -> None:
+    def __init__(self, run: _core.Run, steps: Sequence[MapStep], source: Optional[Stage] = None) -> None:
+        """source: what gives the batches; None: the engine."""
         self._run = run
         self._steps = steps
         self._stages: list[Union[InlineStage, PooledStage]] = []
         self._pooled: list[PooledStage] = []
-        self._source = Source(run)
-        stage: Stage = self._source
+        self._source: Stage = Source(run) if source is None else source
+        stage = self._source
         seed = json.loads(run.plan.lowered).get("seed", 0)
         for place, step in enumerate(steps):
             call = Call(step.function, step.name, step.per, step.with_rng, step.output, f"{seed}/{place}", libraries_of(step))

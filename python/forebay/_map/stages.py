@@ -18,6 +18,7 @@ from forebay import _core
 from forebay._core import Batch
 from forebay._map.call import Call, Fault, delivered
 from forebay._map.pool import Pool, Task, closed
+from forebay.mapped import Made
 
 #: Batches that are out beside one for every worker.
 AHEAD = 2
@@ -26,14 +27,16 @@ AHEAD = 2
 class Position(NamedTuple):
     """Where the run is after a batch, and the share of the run that was delivered.
 
-    at       the engine's batch, which knows its position; or the position itself as JSON text
+    at       the engine's batch, which knows its position, or what a `map` elsewhere made of it; or the position itself as JSON text
     """
 
-    at: Union[Batch, str]
+    at: Union[Batch, Made, str]
     complete_frac: float
 
     def text(self) -> str:
-        return self.at if isinstance(self.at, str) else _core.position_of(self.at)
+        if isinstance(self.at, str):
+            return self.at
+        return _core.position_of(self.at) if isinstance(self.at, Batch) else self.at._position()
 
 
 class Item(NamedTuple):

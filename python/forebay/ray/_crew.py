@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workers of a fleet as one trainer sees them."""
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from typing import Any, Callable, Optional
+
+from forebay._notices import inform
+from forebay.errors import ConfigError, Error
+from forebay.ray._api import exceptions, ray
+from forebay.ray._dispatch import Dispatcher, Hand, Lost
+from forebay.ray._worker import Job, Worker
+
+#: Seconds between two looks at who belongs to the fleet.
+LOOK = 1.0
+#: The share of an object store that the windows of a machine may have.
+SHARE = 0.5
+_GONE = (exceptions.RayActorError, exceptions.ObjectLostError, exceptions.WorkerCrashedError, exceptions.NodeDiedError)
+
+
+class RayHand:
+    """A worker in an actor."""
+
+    def __init__(self, name: str, actor: Any) -> None:
+        self.name = name
+        self._actor = actor
+
+    def make(self, shard: Any, first: int, count: int, done: "Callable[[Any], None]") -> None:
+        self._call("make", done, shard, first, count)
+
+    def hello(self, done: "Callable[[Any], None]") -> None:
+        self._call("hello", done)
+
+    def close(self) -> None:
+        """The fleet ends it."""
+
+    def _call(self, method: str, done: "Callable[[Any], None]", *arguments: Any) -> None:
+        try:
+            future = getattr(self._actor, method).remote(*arguments).future()
+        except Exception as failure:
+            done(_found(failure))
+            return
+        future.add_done_callback(lambda ended: done(_answer(ended)))
+
+
+class LocalHand:
+    """A worker in a thread of this process."""
+
+    name = "local"
+
+    def __init__(self, job: Job, threads: int) -> None:
+        self._worker = Worker(job, threads)
+        self._thread = concurrent.futures.ThreadPoolExecutor(1, "forebay local worker")
+
+    def make(self, shard: Any, first: int, count: int, done: "Callable[[Any], None]") -> None:
+        self._thread.submit(self._worker.make, shard, first, count).add_done_callback(lambda ended: done(_answer(ended)))
+
+    def hello(self, done: "Callable[[Any], None]") -> None:
+        done({})
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._worker.close()
+
+
+class Crew:
+    """Who makes the blocks of one trainer: the fleet's workers, who come and go, and one in this process."""
+
+    def __init__(self, name: str, fleet: Any, job: Job, local_threads: int, window: int) -> None:
+        self._name = name
+        self._fleet = fleet
+        self._window = window
+        self._local = LocalHand(job, local_threads) if local_threads else None
+        self._hands: "dict[str, RayHand]" = {}
+        self._dispatcher: Optional[Dispatcher] = None
+        self._told: "set[str]" = set()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="forebay fleet members", daemon=True)
+
+    def check_window(self) -> None:
+        store = ray.cluster_resources().get("object_store_memory", 0.0)
+        here = [node["Resources"].get("object_store_memory", 0.0) for node in ray.nodes()
+                if node["Alive"] and node["NodeID"] == ray.get_runtime_context().get_node_id()]
+        room = SHARE * (here[0] if here else store)
+        if self._window > room:
+            raise ConfigError(f"window: {self._window} bytes are more than half of the object store of this machine, which has {int(room / SHARE)} "
+                              f"bytes; pass window={int(room)} at most, divided by the trainers of a machine, or start Ray with a larger "
+                              "object_store_memory", code="config", detail="invalid_argument")
+
+    def begin(self, shard: Any, first: int) -> Dispatcher:
+        self._dispatcher = Dispatcher(shard, first, self._window, self._tell, self._lost)
+        if self._thread.ident is None:
+            self._thread.start()
+        self._dispatcher.staff(self._all())
+        return self._dispatcher
+
+    def end(self, dispatcher: Dispatcher) -> None:
+        if self._dispatcher is dispatcher:
+            self._dispatcher = None
+        dispatcher.close()
+
+    def close(self) -> None:
+        self._ended.set()
+        if self._local is not None:
+            self._local.close()
+
+    def _all(self) -> "list[Hand]":
+        return [*self._hands.values(), *([self._local] if self._local is not None else [])]
+
+    def _look(self) -> None:
+        """Follows who belongs to the fleet. While its actor is away, everybody stays."""
+        while True:
+            try:
+                members = ray.get(self._fleet.members.remote(), timeout=30.0)
+            except Exception:
+                members = None
+            if members is not None and set(members) != set(self._hands):
+                self._hands = {name: self._hands.get(name) or RayHand(name, actor) for name, actor in members.items()}
+                dispatcher = self._dispatcher
+                if dispatcher is not None:
+                    dispatcher.staff(self._all())
+            if self._ended.wait(LOOK):
+                return
+
+    def _lost(self, name: str) -> None:
+        """A worker is gone for ever: the fleet replaces it."""
+        try:
+            self._fleet.lost.remote(name)
+        except Exception:
+            pass   # the fleet's actor finds out by itself when it is back
+
+    def _tell(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            inform(f"fleet {self._name}: {line}")
+
+
+def _answer(ended: "concurrent.futures.Future[Any]") -> Any:
+    try:
+        return ended.result()
+    except concurrent.futures.CancelledError:
+        return Lost("the loader was closed", for_ever=True)
+    except Exception as failure:
+        return _found(failure)
+
+
+def _found(failure: Exception) -> BaseException:
+    """What a call to a worker raised, without Ray's wrapping."""
+    if isinstance(failure, _GONE):
+        return Lost(" ".join(str(failure).split())[:300], for_ever=isinstance(failure, exceptions.ActorDiedError))
+    cause = getattr(failure, "cause", None)
+    return cause if isinstance(cause, Error) else failure
