@@ -26,9 +26,12 @@ LONG := $(if $(filter 1,$(FOREBAY_LONG_TESTS)),ON,OFF)
 # Configures again where the build folder has the other choice of tests.
 CHOOSE = grep -qs '^FOREBAY_LONG_TESTS:BOOL=$(LONG)$$' build/$(1)/CMakeCache.txt || cmake -DFOREBAY_LONG_TESTS=$(LONG) build/$(1) > build/$(1).log || { cat build/$(1).log; exit 1; }
 SOURCES = $(shell find include src cli python tests examples fuzz -name '*.h' -o -name '*.cc' | sort)
-PHASES := format layout words promises release python compositions examples install wheels conformance instructions asan pipelines tsan fuzz
+# One after another, and then lists that run side by side (tools/run_phases.sh).
+PHASES := format layout words promises release python compositions conformance instructions
+BUILT := examples install wheels
+SANITIZED := asan pipelines tsan fuzz
 
-.PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%) test-frameworks
+.PHONY: setup setup-build build build-all wheel wheels sdist docs run test test-all conformance bench format clean fuzz $(PHASES:%=test-%) $(BUILT:%=test-%) $(SANITIZED:%=test-%) test-frameworks
 
 build: setup-build
 	@mkdir -p build
@@ -45,10 +48,10 @@ run: build
 	build/release/forebay run examples/taxi/loader.json
 
 test: setup
-	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
+	@MAKE="$(MAKE)" tools/run_phases.sh $(PHASES) -- $(SANITIZED) -- $(BUILT)
 
 test-all: setup
-	@FOREBAY_LONG_TESTS=1 MAKE="$(MAKE)" tools/run_phases.sh $(PHASES)
+	@FOREBAY_LONG_TESTS=1 MAKE="$(MAKE)" tools/run_phases.sh $(PHASES) -- $(SANITIZED) -- $(BUILT)
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
@@ -105,6 +108,10 @@ $(VENV)/installed: python/requirements-dev.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-dev.txt
 	@touch $@
 
+$(VENV)/ray-installed: python/requirements-ray.txt $(VENV)/installed
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-ray.txt
+	@touch $@
+
 $(VENV)/docs-installed: python/requirements-docs.txt $(VENV)/installed
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/requirements-docs.txt
 	@touch $@
@@ -129,14 +136,14 @@ test-release: build-all
 	  || { cat build/ctest-release.log; exit 1; }
 	@tail -n 4 build/ctest-release.log
 
-test-python: build
+test-python: build $(VENV)/ray-installed
 	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
 
 # Everything behind and beside everything: small pipelines, whose classes are stored.
 test-compositions: build
 	@$(VENV)/bin/python tests/compositions/run.py --jobs $(JOBS)
 
-test-examples: build-all $(VENV)/docs-installed
+test-examples: build-all $(VENV)/docs-installed $(VENV)/ray-installed
 	@$(VENV)/bin/python tools/run_examples.py build/release
 	@$(VENV)/bin/python tools/run_pages.py build/release
 	@$(VENV)/bin/python tools/site/make_site.py build/release build/site
@@ -157,9 +164,9 @@ test-wheels: build
 	@FOREBAY_SCRIPT=build/wheels/empty-3.11/bin/forebay $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests/test_console_script.py
 
 # The adaptors and trainings with the real packages. These take gigabytes, so they have an environment of their own, and only `make test-all` runs it.
-FRAMEWORK_TESTS := adaptors dlpack jax_batches prefetch stateful_data_loader tf_dataset torch_dataset training_examples training_frameworks
+FRAMEWORK_TESTS := adaptors dlpack jax_batches prefetch stateful_data_loader tf_dataset ray_data torch_dataset training_examples training_frameworks
 
-build/frameworks/installed: python/requirements-dev.txt python/requirements-frameworks.txt
+build/frameworks/installed: python/requirements-dev.txt python/requirements-ray.txt python/requirements-frameworks.txt
 	@mkdir -p build
 	@test -x build/frameworks/bin/python || $(PYTHON) -m venv build/frameworks
 	@build/frameworks/bin/python -m pip install --quiet --disable-pip-version-check $(^:%=-r %)

@@ -40,7 +40,7 @@ foreach(folder ${folders})
     endif()
     target_link_libraries(${name}_test PRIVATE forebay_${layer} GTest::gtest_main GTest::gmock $<TARGET_NAME_IF_EXISTS:test_support>)
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
-    # Tests are compiled to be compiled fast; what they test is not.
+    # Tests are compiled to be compiled fast; what they test is not, in the release.
     if(folder MATCHES "^(io|engine/.*|plan|plan/.*|tools|pipeline)$" OR (FOREBAY_SANITIZE AND folder MATCHES "^(queues|sources|batchers|expression|launch)$"))
       target_compile_options(${name}_test PRIVATE -O0)  # long sources that leave the work to the library
     else()
