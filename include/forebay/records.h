@@ -23,6 +23,10 @@ namespace forebay {
 /// with Code::data and the place for a file that is corrupt or changes meanwhile.
 [[nodiscard]] Result<std::vector<std::string>> read_records(const std::string& path,
                                                             Compression compression = Compression::automatic);
+/// CRC-32C (Castagnoli) of the bytes, which record files store in a masked form; by the processor's own instruction
+/// where it has one.
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
+
 /// A record of a file, valid during the call.
 struct RecordView {
   std::string_view bytes;

@@ -197,6 +197,12 @@ class Binding:
         return self._end is not None and self.next >= self._end
 
     @property
+    def full(self) -> float:
+        """The part of the window that is made and not taken, by blocks or bytes."""
+        made = sum(block.made for block in self._window.values()) / max(1, self.limits.blocks * len(self._held))
+        return min(1.0, max(made, self.waiting / self.limits.bytes if self.limits.bytes else 0.0))
+
+    @property
     def median(self) -> Optional[float]:
         """Seconds of a block; None: too few were made."""
         return self._sorted[len(self._sorted) // 2] if len(self._sorted) >= self._enough else None

@@ -164,6 +164,18 @@ nb::tuple decode_sequence(const nb::bytes& message) {
   return nb::make_tuple(dict_of(sequence.context), lists);
 }
 
+std::uint32_t checksum(nb::handle data) {
+  Py_buffer view{};
+  if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  std::uint32_t out = 0;
+  {
+    const Unlocked reading;
+    out = crc32c({static_cast<const char*>(view.buf), static_cast<std::size_t>(view.len)});
+  }
+  PyBuffer_Release(&view);
+  return out;
+}
+
 }  // namespace
 
 Compression compression_of(const std::string& name) {
@@ -182,6 +194,8 @@ void bind_records(nb::module_& module) {
              nb::sig("def read_records(path: str, compression: str) -> list[bytes]"));
   module.def("write_records", &write, nb::arg("path"), nb::arg("records"), nb::arg("compression"),
              nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
+  module.def("crc32c", &checksum, nb::arg("data"), nb::sig("def crc32c(data: bytes | memoryview) -> int"),
+             "CRC-32C of the bytes of an object with a contiguous buffer.");
   module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
              nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str) "
                      "-> list[tuple[str, str, bool, int, int, int]]"));

@@ -2,6 +2,7 @@
 """The batches of a run as a dataset of Ray Data (`make test-frameworks`)."""
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import Any, Iterator
 
@@ -33,6 +34,34 @@ def test_every_row_once(tmp_path: pathlib.Path) -> None:
         rows: "list[Any]" = ray.data.read_datasource(fr.Datasource(pipeline, batches_per_task=each)).take_all()
         found = {row["_forebay_row"]: (row["y"], row["x"].tolist(), row["s"], row["v"].tolist()) for row in rows}
         assert len(rows) == 203 and found == wanted
+
+
+def test_ranks_of_ray_train(tmp_path: pathlib.Path) -> None:
+    """Each process of a train_loop has the shard of its rank, and goes on from the state of a checkpoint."""
+    train = pytest.importorskip("ray.train")
+    from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
+    pipeline = counts(write_counts(tmp_path, 200)).shuffle("global").batch(8).epochs(2).seed(3)
+
+    def loop(config: "dict[str, Any]") -> None:
+        rank = train.get_context().get_world_rank()
+        with fr.load("train", window="10MB", local_threads=0) as loader:
+            if config["from"]:
+                loader.load_state_dict(json.loads((pathlib.Path(config["folder"]) / f"{rank}.state").read_text()))
+            rows = [batch["y"].tolist() for _, batch in zip(range(20 if not config["from"] else 1000), loader)]
+            (pathlib.Path(config["folder"]) / f"{rank}.state").write_text(json.dumps(loader.state_dict()))
+        (pathlib.Path(config["folder"]) / f"{rank}.{config['from']}").write_text(json.dumps(rows))
+        train.report({})
+
+    with fr.Fleet(pipeline, "train", workers=1):
+        for begin in (0, 20):
+            DataParallelTrainer(loop, train_loop_config={"folder": str(tmp_path), "from": begin},
+                                scaling_config=train.ScalingConfig(num_workers=2, resources_per_worker={"CPU": 1}),
+                                run_config=train.RunConfig(storage_path=str(tmp_path / "runs"))).fit()
+    for rank in range(2):
+        with pipeline.load(shard=(rank, 2)) as loader:
+            wanted = [batch["y"].tolist() for batch in loader]
+        found = [row for begin in (0, 20) for row in json.loads((tmp_path / f"{rank}.{begin}").read_text())]
+        assert found == wanted
 
 
 def test_an_endless_run_is_refused(tmp_path: pathlib.Path) -> None:

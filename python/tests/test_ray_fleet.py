@@ -2,11 +2,13 @@
 """The batches of a fleet are those of a loader without one, whatever happens to its processes."""
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pathlib
 import random
 import signal
+import threading
 import time
 from typing import Any, Iterator
 
@@ -21,8 +23,9 @@ from test_seek import pipeline as seeking
 
 import forebay as fb
 import forebay.ray as fr
-from forebay.errors import ConfigError, DataError, StateError
+from forebay.errors import Cancelled, ConfigError, DataError, StateError
 from forebay.ray._security import check_cluster
+from forebay.ray._wire import Block, received, sent_of
 from forebay.ray._worker import check_identity
 
 KILLS = 500 if os.environ.get("FOREBAY_LONG_TESTS") else 20
@@ -155,6 +158,44 @@ def test_workers_that_are_killed(pipeline: Any) -> None:
         assert killed >= KILLS // 2 and loader.stats().deaths > 0
 
 
+class Trainer:
+    """Takes batches, and writes what it has taken and its state to a file after every tenth, until it is killed."""
+
+    def train(self, fleet: str, path: str) -> None:
+        kept: "dict[str, Any]" = json.loads(pathlib.Path(path).read_text()) if os.path.exists(path) else {"rows": [], "state": None}
+        with fr.load(fleet, shard=None, window="10MB", local_threads=0) as loader:
+            if kept["state"] is not None:
+                loader.load_state_dict(kept["state"])
+            rows = kept["rows"]
+            for batch in loader:
+                rows += batch["y"].tolist()
+                if batch.number % 10 == 9:
+                    pathlib.Path(path + ".new").write_text(json.dumps({"rows": rows, "state": loader.state_dict()}))
+                    os.replace(path + ".new", path)
+            pathlib.Path(path + ".end").write_text(json.dumps(rows))
+
+    def pid(self) -> int:
+        return os.getpid()
+
+
+def test_trainers_and_the_keeper_that_are_killed(pipeline: Any, tmp_path: pathlib.Path) -> None:
+    mapped, path, rng = pipeline.map(slow), tmp_path / "kept", random.Random(5)
+    wanted = [row for batch in batches_of(mapped) for row in batch["y"]]
+    with fr.Fleet(mapped, "trainers", workers=2) as fleet:
+        for turn in range(4):
+            trainer = ray.remote(Trainer).options(num_cpus=0).remote()
+            pid = ray.get(trainer.pid.remote())
+            run = trainer.train.remote("trainers", str(path))
+            if turn < 3:
+                time.sleep(rng.uniform(0.5, 2.0))
+                if turn == 1:
+                    ray.kill(fleet._actor, no_restart=False)
+                os.kill(pid, signal.SIGKILL)
+            else:
+                ray.get(run)
+    assert json.loads(pathlib.Path(f"{path}.end").read_text()) == wanted
+
+
 def test_a_worker_that_is_frozen_and_wakes(pipeline: Any) -> None:
     mapped = pipeline.map(slow)
     wanted = batches_of(mapped)
@@ -219,6 +260,44 @@ def test_corrupt_data_comes_in_its_place(tmp_path: pathlib.Path) -> None:
     assert found == before and str(raised.value) == str(wanted.value) and raised.value.detail == wanted.value.detail
 
 
+def test_a_loader_that_is_closed_or_dropped_leaves_no_thread(pipeline: Any) -> None:
+    def threads() -> "set[str]":
+        return {thread.name for thread in threading.enumerate() if thread.name.startswith("forebay fleet")}
+
+    with fr.Fleet(pipeline, "threads", workers=1):
+        loader = fr.load("threads", shard=None, window="20MB")
+        next(loader)
+        assert threads() == {"forebay fleet", "forebay fleet members"}
+        loader.close()
+        for _ in range(2):
+            with pytest.raises(Cancelled):
+                next(loader)
+        dropped = fr.load("threads", shard=None, window="20MB")
+        next(dropped)
+        del dropped, loader
+        until = time.monotonic() + 20
+        while threads() and time.monotonic() < until:
+            gc.collect()
+            time.sleep(0.1)
+        assert not threads()
+
+
+def test_a_block_is_checked_where_it_arrives(pipeline: Any) -> None:
+    with pipeline.load() as loader:
+        batches = [(next(loader), 0.25), (next(loader), 0.5)]
+    wanted = [values_of(batch) for batch, _ in batches]
+    sent = sent_of(Block([*batches, ({"none": np.zeros((0, 3))}, 1.0)], True, None), 0.5)   # type: ignore[list-item]
+    block = received(sent)
+    assert [values_of(batch) for batch, _ in block.batches[:2]] == wanted and [share for _, share in block.batches] == [0.25, 0.5, 1.0]
+    assert sent.batches == 3 and sent.last and block.ended and block.batches[2][0]["none"].shape == (0, 3)
+    place = next(at for at, array in enumerate(sent.arrays) if array.size)
+    arrays = list(sent.arrays)
+    arrays[place] = arrays[place].copy()
+    arrays[place][0] ^= 1
+    with pytest.raises(DataError, match="a block of batches arrived with other bytes than its worker has sent"):
+        received(sent._replace(arrays=arrays))
+
+
 # ---- what is refused
 def test_names(pipeline: Any) -> None:
     with pytest.raises(ConfigError, match="there is no fleet 'none'; there is none: start one with"):
@@ -228,6 +307,8 @@ def test_names(pipeline: Any) -> None:
             fr.Fleet(pipeline, "one")
         with pytest.raises(ConfigError, match="there are one"):
             fr.load("two")
+        with fr.load("one", shard=None, window="80MB"), pytest.raises(ConfigError, match="of which other trainers of this machine have 80000000"):
+            fr.load("one", shard=None, window="80MB")
         with pytest.raises(ConfigError, match=r"window: 1000000000 bytes are more than half of the object store of this machine, which has \d+ bytes"):
             fr.load("one", shard=None, window=10**9)
 

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include <forebay/records.h>
 
+#include "columns/crc32c.h"
 #include "engine/index/scan_file.h"
 #include "engine/requests/open_file.h"
 #include "sources/framing.h"
@@ -55,6 +58,8 @@ Result<void> each_record(const std::string& path, const std::function<bool(const
   FOREBAY_DO(done);
   return reader.unchanged();
 }
+
+std::uint32_t crc32c(std::string_view bytes) { return columns::crc32c(std::as_bytes(std::span{bytes})); }
 
 Result<std::vector<std::string>> read_records(const std::string& path, Compression compression) {
   std::vector<std::string> records;

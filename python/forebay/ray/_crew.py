@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
+import uuid
 from typing import Any, Callable, Optional
 
 from forebay._notices import inform
 from forebay.errors import ConfigError, Error
 from forebay.ray._api import exceptions, ray
 from forebay.ray._dispatch import Dispatcher, Hand, Lost
+from forebay.ray._scaling import Report
 from forebay.ray._worker import Job, Worker
 
 #: Seconds between two looks at who belongs to the fleet.
@@ -71,27 +73,35 @@ class Crew:
         self._name = name
         self._fleet = fleet
         self._window = window
+        self._trainer = uuid.uuid4().hex
+        self._node: str = ray.get_runtime_context().get_node_id()
         self._local = LocalHand(job, local_threads) if local_threads else None
         self._hands: "dict[str, RayHand]" = {}
         self._dispatcher: Optional[Dispatcher] = None
         self._told: "set[str]" = set()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, name="forebay fleet members", daemon=True)
+        self._thread.start()
 
     def check_window(self) -> None:
-        store = ray.cluster_resources().get("object_store_memory", 0.0)
-        here = [node["Resources"].get("object_store_memory", 0.0) for node in ray.nodes()
-                if node["Alive"] and node["NodeID"] == ray.get_runtime_context().get_node_id()]
-        room = SHARE * (here[0] if here else store)
+        """Raises ConfigError when the windows of all trainers of this machine would fill more than their share of its object store, which
+        would then write to disk."""
+        store = next((node["Resources"].get("object_store_memory", 0.0) for node in ray.nodes() if node["Alive"] and node["NodeID"] == self._node), 0.0)
+        others: int = ray.get(self._fleet.windows.remote(self._node, self._trainer))
+        room = int(SHARE * store) - others
         if self._window > room:
-            raise ConfigError(f"window: {self._window} bytes are more than half of the object store of this machine, which has {int(room / SHARE)} "
-                              f"bytes; pass window={int(room)} at most, divided by the trainers of a machine, or start Ray with a larger "
+            beside = f", of which other trainers of this machine have {others}" if others else ""
+            raise ConfigError(f"window: {self._window} bytes are more than half of the object store of this machine, which has {int(store)} bytes"
+                              f"{beside}; pass window={max(room, 0)} at most, divided by the trainers of the machine, or start Ray with a larger "
                               "object_store_memory", code="config", detail="invalid_argument")
+
+    def _members(self) -> Any:
+        dispatcher = self._dispatcher
+        report = None if dispatcher is None else Report(dispatcher.figures().stalled, dispatcher.figures().full)
+        return self._fleet.members.remote(self._trainer, self._node, self._window, report)
 
     def begin(self, shard: Any, first: int) -> Dispatcher:
         self._dispatcher = Dispatcher(shard, first, self._window, self._tell, self._lost)
-        if self._thread.ident is None:
-            self._thread.start()
         self._dispatcher.staff(self._all())
         return self._dispatcher
 
@@ -112,7 +122,7 @@ class Crew:
         """Follows who belongs to the fleet. While its actor is away, everybody stays."""
         while True:
             try:
-                members = ray.get(self._fleet.members.remote(), timeout=30.0)
+                members = ray.get(self._members(), timeout=30.0)
             except Exception:
                 members = None
             if members is not None and set(members) != set(self._hands):
@@ -121,7 +131,11 @@ class Crew:
                 if dispatcher is not None:
                     dispatcher.staff(self._all())
             if self._ended.wait(LOOK):
-                return
+                break
+        try:
+            self._fleet.leave.remote(self._trainer)
+        except Exception:
+            pass   # it forgets a trainer that it does not hear of
 
     def _lost(self, name: str) -> None:
         """A worker is gone for ever: the fleet replaces it."""

@@ -53,7 +53,8 @@ class Hand(Protocol):
 
 
 class Figures(NamedTuple):
-    """What a dispatcher has counted. stalled: seconds that the trainer waited. by_worker: blocks, and seconds of them."""
+    """What a dispatcher has counted. stalled: seconds that the trainer waited. full: the part of the window that is made and not taken.
+    by_worker: blocks, and seconds of them."""
 
     stalled: float
     blocks: int
@@ -62,6 +63,7 @@ class Figures(NamedTuple):
     dropped: int
     deaths: int
     waiting: int
+    full: float
     workers: int
     refused: "dict[str, str]"
     by_worker: "dict[str, tuple[int, float]]"
@@ -95,6 +97,7 @@ class Dispatcher:
         self._failure: Optional[BaseException] = None
         self._closed = False
         self._stalled = 0.0
+        self._full = 0.0
         self._alone_since: Optional[float] = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="forebay fleet", daemon=True)
         self._thread.start()
@@ -137,7 +140,7 @@ class Dispatcher:
     def figures(self) -> Figures:
         stats = self._binding.stats
         return Figures(self._stalled, stats["made"], stats["again"], stats["hedged"], stats["dropped"], stats["deaths"], self._binding.waiting,
-                       self._binding.workers, dict(self._refused), dict(self._by_worker))
+                       self._full, self._binding.workers, dict(self._refused), dict(self._by_worker))
 
     # ---- of the dispatcher's thread
     def _work(self) -> None:
@@ -153,6 +156,7 @@ class Dispatcher:
             heapq.heappop(self._timers)[2]()
         self._hand_over()
         self._ask(now)
+        self._full = self._binding.full
         waits = [1.0]
         if self._timers:
             waits.append(self._timers[0][0] - now)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Any, Dict
+import time
+from typing import Any, Dict, Optional, Tuple
 
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.loader import Loader
 from forebay.ray._api import exceptions, ray
+from forebay.ray._scaling import Report, Scaling
 from forebay.ray._worker import Job, Worker
 
 NAMESPACE = "forebay"
 
 
+#: Seconds after which a trainer that nobody hears of is gone.
+FORGET = 15.0
 #: Seconds that a worker has to say where it is.
 ANSWER = 3.0
 
@@ -34,8 +38,10 @@ class Keeper:
 
     def __init__(self, name: str, job: Job, least: int, most: int, options: "Dict[str, Any]") -> None:
         self._name, self._job, self._least, self._most, self._options = name, job, least, most, options
+        self._scaling = Scaling(least, most)
         self._next = 0
         self._workers: "Dict[str, Any]" = {}
+        self._windows: "Dict[str, Tuple[str, int, float]]" = {}   # by trainer: its node, and when it was heard of last
         there = [actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True)
                  if actor["namespace"] == NAMESPACE and actor["name"].startswith(f"{actor_name(name)}:")]
         for each in there:
@@ -46,8 +52,24 @@ class Keeper:
     def job(self) -> Job:
         return self._job
 
-    def members(self) -> "Dict[str, Any]":
+    def members(self, trainer: str = "", node: str = "", window: int = 0, report: Optional[Report] = None) -> "Dict[str, Any]":
+        """The workers. A trainer asks once a second, and says what its window is, of which there is a count for each machine, and how it fares."""
+        now = time.monotonic()
+        if trainer:
+            self._windows[trainer] = (node, window, now)
+        if report is not None:
+            self._scaling.heard(trainer, report, now)
+            self._set(self._scaling.wanted(len(self._workers), now))
         return self._workers
+
+    def windows(self, node: str, but: str) -> int:
+        """Bytes of the windows of the trainers on a machine, but for one."""
+        recent = time.monotonic() - FORGET
+        self._windows = {trainer: known for trainer, known in self._windows.items() if known[2] >= recent}
+        return sum(window for trainer, (where, window, _) in self._windows.items() if where == node and trainer != but)
+
+    def leave(self, trainer: str) -> None:
+        self._windows.pop(trainer, None)
 
     def asked(self) -> "Dict[str, Any]":
         return self._options
@@ -61,9 +83,7 @@ class Keeper:
         if not self._least <= workers <= self._most:
             raise ConfigError(f"workers: {workers} is not within {self._least} to {self._most}, which the fleet was started with", code="config",
                               detail="invalid_argument")
-        self._fill(workers)
-        for name in list(self._workers)[workers:]:
-            ray.kill(self._workers.pop(name))
+        self._set(workers)
 
     def drain(self, address: str) -> int:
         nodes = {node["NodeID"] for node in ray.nodes() if address in (node["NodeID"], node["NodeManagerAddress"], node["NodeManagerHostname"])}
@@ -91,6 +111,11 @@ class Keeper:
     def end(self) -> None:
         while self._workers:
             ray.kill(self._workers.popitem()[1])
+
+    def _set(self, workers: int) -> None:
+        self._fill(workers)
+        for name in list(self._workers)[workers:]:
+            ray.kill(self._workers.pop(name))
 
     def _fill(self, wanted: int) -> None:
         while len(self._workers) < min(wanted, self._most):

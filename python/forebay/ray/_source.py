@@ -2,9 +2,11 @@
 """A Loader whose batches come from a fleet: the loader of `map` with another source of batches."""
 from __future__ import annotations
 
+import weakref
 from typing import Any, Optional
 
 from forebay._core import Batch
+from forebay._map.pool import closed
 from forebay._map.run import MapRun
 from forebay._map.stages import Item
 from forebay._progress import batches_before
@@ -24,6 +26,7 @@ class FleetSource:
         self._dispatcher: Optional[Dispatcher] = None
         self._at = (0, 0, 0)   # batches that were taken; the block of the next one, and its place there
         self._from: Optional[int] = None
+        self._closed = False
 
     def reset(self) -> None:
         dispatcher, self._dispatcher = self._dispatcher, None
@@ -32,9 +35,13 @@ class FleetSource:
         self._from = None
         self._at = (0, 0, 0)
 
-    close = reset
+    def close(self) -> None:
+        self._closed = True
+        self.reset()
 
     def peek(self) -> Item:
+        if self._closed:
+            raise closed()
         dispatcher = self._started()
         while True:
             taken, block, place = self._at
@@ -97,8 +104,7 @@ class FleetRun(MapRun):
         return FleetStats(super().stats(), None if dispatcher is None else dispatcher.figures(), self._fleet_source._at[0])
 
     def close(self) -> None:
-        self._fleet_source.close()
-        self._crew.close()
+        _end(self._fleet_source, self._crew)
         super().close()
 
 
@@ -107,7 +113,13 @@ class FleetLoader(Loader):
 
     __slots__ = ()
 
-    def __init__(self, local: Loader, run: FleetRun) -> None:
+    def __init__(self, local: Loader, source: FleetSource, crew: Crew) -> None:
         super().__init__(local._run)
         self._maps = local._maps
-        self._mapped = run
+        self._mapped = FleetRun(local, source, crew)
+        weakref.finalize(self, _end, source, crew).atexit = False   # of a loader that is dropped
+
+
+def _end(source: FleetSource, crew: Crew) -> None:
+    source.close()
+    crew.close()

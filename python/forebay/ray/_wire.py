@@ -2,17 +2,17 @@
 """Blocks on their way from a worker to a trainer.
 
 A block is pickled with its arrays out of band, so that Ray stores them as they are and maps them where they are read. The reader copies
-each once, into memory of its own that may be written to, and compares a checksum of what it has copied. Reading a block runs what the
+each once, into memory of its own that may be written to, and compares the checksum of the copy. Reading a block runs what the
 worker has pickled: workers are as much trusted as the program itself, as everywhere in Ray.
 """
 from __future__ import annotations
 
 import pickle
-import zlib
 from typing import Any, List, NamedTuple, Optional
 
 import numpy as np
 
+from forebay._core import crc32c
 from forebay._map.faults import sendable
 from forebay.errors import DataError
 
@@ -32,13 +32,13 @@ class Block(NamedTuple):
 class Sent(NamedTuple):
     """A block as it travels.
 
-    checksum   CRC-32 of header and arrays
+    checksums  CRC-32C of the header, and of each array
     size       bytes of both
     last       no block behind it has a batch
     """
 
     header: bytes
-    checksum: int
+    checksums: List[int]
     arrays: List[Any]
     size: int
     batches: int
@@ -52,23 +52,21 @@ def sent_of(block: Block, seconds: float) -> Sent:
         block = block._replace(failure=sendable(block.failure))
     buffers: "list[pickle.PickleBuffer]" = []
     header = pickle.dumps(block, 5, buffer_callback=buffers.append)
-    arrays = [np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers]
+    arrays: "List[Any]" = [np.frombuffer(buffer.raw(), np.uint8) for buffer in buffers]
     size = len(header) + sum(array.nbytes for array in arrays)
-    return Sent(header, _checksum(header, arrays), arrays, size, len(block.batches), seconds, block.ended or block.failure is not None)
+    return Sent(header, [crc32c(header), *map(crc32c, arrays)], arrays, size, len(block.batches), seconds,
+                block.ended or block.failure is not None)
 
 
 def received(sent: Sent) -> Block:
     """The block, in memory of its own. Raises DataError when it is not what was sent."""
-    arrays = [np.array(array) for array in sent.arrays]
-    if _checksum(sent.header, arrays) != sent.checksum:
+    arrays: "List[Any]" = []
+    checksums = [crc32c(sent.header)]
+    for array in sent.arrays:
+        arrays.append(np.array(array))
+        checksums.append(crc32c(arrays[-1]))   # while the copy is in the cache
+    if checksums != sent.checksums:
         raise DataError("a block of batches arrived with other bytes than its worker has sent: the checksums differ; check the memory and the "
                         "network of the machine that made it", code="data", detail="data_loss")
     block: Block = pickle.loads(sent.header, buffers=arrays)
     return block
-
-
-def _checksum(header: bytes, arrays: "list[Any]") -> int:
-    checksum = zlib.crc32(header)
-    for array in arrays:
-        checksum = zlib.crc32(array, checksum)
-    return checksum

@@ -29,7 +29,8 @@ class Fleet:
 
     doc           a Pipeline, a document, or the path of one. Files are found by the same paths on every machine
     name          by which trainers find it, in any process of the cluster
-    workers       (fewest, most), or a number
+    workers       (fewest, most), or a number. Between them there are a quarter more when a trainer waits for more than 2 % of its time through
+                  30 s, and a quarter fewer when the windows of all are full through 60 s
     threads       of one worker; None: the CPUs that Ray gives it (`worker={"num_cpus": 8}`), else every CPU of its machine
     memory        budget of one worker, "8GiB"; None: a quarter of its machine's
     index_dir     as in forebay.load
@@ -77,7 +78,7 @@ class Fleet:
         return self._name
 
     def scale(self, workers: int) -> None:
-        """Has so many workers, between fewest and most. Blocks that one makes while it is taken away are made by others."""
+        """Has so many workers from now on, between fewest and most. Blocks that one makes while it is taken away are made by others."""
         ray.get(self._actor.scale.remote(integer_of("workers", workers)))
 
     def drain(self, address: str) -> int:

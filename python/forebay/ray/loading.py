@@ -10,7 +10,7 @@ from forebay._progress import batches_before
 from forebay.loader import Loader, Shard
 from forebay.ray._crew import Crew
 from forebay.ray._keeper import find, shard_of_trainer
-from forebay.ray._source import FleetLoader, FleetRun, FleetSource
+from forebay.ray._source import FleetLoader, FleetSource
 
 __all__ = ["load"]
 
@@ -42,7 +42,7 @@ def load(name: str, shard: Optional[Shard] = "auto", window: Union[int, str] = "
     try:
         local._run.seek(batches_before(local._position()))   # refuses what cannot be made by number
         crew.check_window()
-        return FleetLoader(local, FleetRun(local, FleetSource(local, crew, _shard_for_workers(shard, local)), crew))
+        return FleetLoader(local, FleetSource(local, crew, _shard_for_workers(shard, local)), crew)
     except BaseException:
         crew.close()
         local.close()
