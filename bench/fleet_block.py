@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=40)
     options = parser.parse_args()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=1 << 30)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=1 << 30)
     sender = ray.remote(Sender).remote(16, (options.mib << 20) // 16)
     seconds: "dict[str, list[float]]" = {"bare": [], "fleet": []}
     for turn in range(options.rounds + 4):

@@ -16,7 +16,7 @@ import forebay.ray as fr
 DOCUMENT = pathlib.Path(__file__).resolve().parent / "taxi" / "loader.json"
 STOP = 300
 
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=200 << 20)
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200 << 20)
 tips = []
 with fr.Fleet(DOCUMENT, name="taxi", workers=2, threads=1) as fleet, fr.load("taxi", shard=None, window="64MiB", local_threads=0) as loader:
     for batch in loader:

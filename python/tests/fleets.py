@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of fleets share: a cluster on this machine's loopback, batches as values, and workers that are killed."""
+"""What the tests of fleets share: a cluster of this machine, batches as values, and workers that are killed."""
 from __future__ import annotations
 
 import os
@@ -16,8 +16,9 @@ import forebay as fb
 
 def start_cluster() -> None:
     """Ray with four processors, whose workers find this package and these tests."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     paths = os.pathsep.join([str(pathlib.Path(fb.__file__).parents[1]), str(pathlib.Path(__file__).parent)])
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=200 << 20,
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, object_store_memory=200 << 20,
              runtime_env={"env_vars": {"PYTHONPATH": paths}})
 
 

@@ -147,15 +147,14 @@ def test_workers_that_are_killed(pipeline: Any) -> None:
     rng = random.Random(3)
     with fr.Fleet(endless, "killed", workers=3) as fleet, endless.load() as local, \
             fr.load("killed", shard=None, window="20MB", local_threads=0) as loader:
-        killed, taken, until = 0, 0, time.monotonic() + 60 * KILLS / 20
-        while killed < KILLS and time.monotonic() < until:
+        killed = 0
+        while killed < KILLS:
             for _ in range(rng.randint(1, 120)):
                 assert values_of(next(loader)) == values_of(next(local))
-                taken += 1
             killed += kill_one(fleet, rng)
         for _ in range(200):
             assert values_of(next(loader)) == values_of(next(local))
-        assert killed >= KILLS // 2 and loader.stats().deaths > 0
+        assert loader.stats().deaths > 0
 
 
 class Trainer:

@@ -20,7 +20,7 @@ NAMESPACE = "forebay"
 #: Seconds after which a trainer that nobody hears of is gone.
 FORGET = 15.0
 #: Seconds that a worker has to say where it is.
-ANSWER = 3.0
+ANSWER = 1.0
 
 
 class ActorWorker(Worker):

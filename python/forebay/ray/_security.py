@@ -16,8 +16,8 @@ def check_cluster(insecure: bool) -> None:
     reached = sorted({node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"] and not _is_loopback(node["NodeManagerAddress"])})
     if reached:
         raise ConfigError(f"insecure: the cluster listens at {', '.join(reached)} and asks for no token, so anybody who reaches its ports can run code on "
-                          "every machine of it. Start Ray everywhere with RAY_AUTH_MODE=token, on one machine with "
-                          "ray.init(_node_ip_address=\"127.0.0.1\"), or pass insecure=True where only trusted machines reach it",
+                          "every machine of it. Start Ray everywhere with RAY_AUTH_MODE=token, which newer versions do "
+                          "by themselves on one machine, or pass insecure=True where only trusted machines reach it",
                           code="config", detail="failed_precondition")
 
 
