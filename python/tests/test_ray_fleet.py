@@ -70,7 +70,7 @@ def test_the_stream_is_that_of_a_loader(pipeline: Any) -> None:
             with pytest.raises(StopIteration):
                 next(loader)
             stats = loader.stats()
-            assert stats.batches == len(wanted) and stats.workers == 2 and sum(blocks for blocks, _ in stats.by_worker.values()) == stats.blocks
+            assert stats.batches == len(wanted) and 1 <= stats.workers <= 2 and stats.blocks > 0 and 1 <= len(stats.by_worker) <= 2
             loader.begin_anew()
             assert values_of(next(loader)) == wanted[0]
             loader.seek(200)
@@ -196,18 +196,29 @@ def test_trainers_and_the_keeper_that_are_killed(pipeline: Any, tmp_path: pathli
 
 
 def test_a_worker_that_is_frozen_and_wakes(pipeline: Any) -> None:
-    mapped = pipeline.map(slow)
-    wanted = batches_of(mapped)
-    with fr.Fleet(mapped, "frozen", workers=3) as fleet, fr.load("frozen", shard=None, window="20MB", local_threads=0) as loader:
-        found = [values_of(next(loader)) for _ in range(60)]
+    endless = pipeline.epochs(None).map(slow)
+    with fr.Fleet(endless, "frozen", workers=3) as fleet, endless.load() as local, \
+            fr.load("frozen", shard=None, window="20MB", local_threads=0) as loader:
+        def take(batches: int) -> None:
+            for _ in range(batches):
+                assert values_of(next(loader)) == values_of(next(local))
+
+        take(20)
+        until = time.monotonic() + 60
+        while loader.stats().workers < 3 and time.monotonic() < until:
+            time.sleep(0.1)
         frozen = pids_of(fleet)[0]
         os.kill(frozen, signal.SIGSTOP)
         try:
-            found += [values_of(next(loader)) for _ in range(200)]
+            for _ in range(100):
+                take(50)
+                if loader.stats().hedged:
+                    break
+            assert loader.stats().hedged > 0
+            take(200)
         finally:
             os.kill(frozen, signal.SIGCONT)
-        found += [values_of(batch) for batch in loader]
-        assert found == wanted and loader.stats().hedged > 0
+        take(500)
 
 
 def test_the_keeper_of_the_fleet_may_die(pipeline: Any) -> None:
