@@ -137,12 +137,15 @@ def test_the_tools_read_them(parts: "list[pathlib.Path]", tmp_path: pathlib.Path
     assert fb.read_records(tmp_path / "all.tfrecord") == [record for path in parts for record in fb.read_records(path)]
 
 
+@pytest.mark.parametrize("in_folder", [True, False])
 def test_indexes_are_stored_elsewhere_and_belong_to_one_version(parts: "list[pathlib.Path]", tmp_path: pathlib.Path,
-                                                                store: "tuple[str, Store]") -> None:
+                                                                store: "tuple[str, Store]", in_folder: bool) -> None:
     root, files = store
+    if not in_folder:
+        root = root.partition("://")[0] + ":/"
     for path in parts:
         files.put(f"{root}/{path.name}", path.read_bytes())
-    remote, indexes = records(f"{root}/part-*").shuffle("global").batch(8), tmp_path / "indexes"
+    remote, indexes = records([f"{root}/{path.name}" for path in parts]).shuffle("global").batch(8), tmp_path / "indexes"
 
     def fetched() -> int:
         return sum(kind == "read" for kind, _ in files.calls)

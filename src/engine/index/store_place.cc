@@ -26,9 +26,9 @@ std::string cache_folder() {
   return {};
 }
 
-/// The place for the files of `data` in a folder that has the stores of several data folders.
-std::vector<StorePlace> place_in(const std::string& folder, const std::string& data) {
-  const bool local = stores::file_system_of(data) == nullptr;
+/// The place for the files of `data` in a folder that has the stores of several data folders. local: `data` is a folder
+/// of this machine.
+std::vector<StorePlace> place_in(const std::string& folder, const std::string& data, bool local) {
   const auto real = local ? io::real_path(data) : Result<std::string>{data};
   if (folder.empty() || !real.ok()) return {};
   const std::uint64_t hash = io::fnv1a(std::as_bytes(std::span{*real}));
@@ -40,11 +40,11 @@ std::vector<StorePlace> place_in(const std::string& folder, const std::string& d
 std::vector<StorePlace> places_of(const std::string& file, const std::string& index_dir) {
   const std::string parent = io::parent(file);
   const std::string folder = parent.empty() ? "." : parent;
-  if (!index_dir.empty()) return place_in(index_dir, folder);
+  const bool local = stores::file_system_of(file) == nullptr;  // not of its folder: that of scheme://file is no path
+  if (!index_dir.empty()) return place_in(index_dir, folder, local);
   std::vector<StorePlace> out;
-  if (stores::file_system_of(file) == nullptr)
-    out.push_back({.path = fmt::format("{}/{}/{}", folder, io::store_folder, store_name)});
-  for (StorePlace& cached : place_in(cache_folder(), folder)) out.push_back(std::move(cached));
+  if (local) out.push_back({.path = fmt::format("{}/{}/{}", folder, io::store_folder, store_name)});
+  for (StorePlace& cached : place_in(cache_folder(), folder, local)) out.push_back(std::move(cached));
   return out;
 }
 
