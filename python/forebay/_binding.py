@@ -136,7 +136,7 @@ class Binding:
         slow = self._slow(now) if free else []
         while free:
             worker = free[0]
-            number, hedged = self._candidate(worker, slow, bool(self._held[worker]))
+            number, hedged = self._candidate(worker, slow)
             free.popleft()
             if number is None:
                 continue
@@ -236,10 +236,10 @@ class Binding:
         latest = now - self.limits.hedge * self.median
         return sorted(itertools.takewhile(lambda number: self._asked[number] <= latest, self._asked))
 
-    def _candidate(self, worker: Worker, slow: "list[int]", second: bool) -> "tuple[Optional[int], bool]":
-        """The earliest block for this worker, and whether others make it, too. second: the worker makes another one already."""
+    def _candidate(self, worker: Worker, slow: "list[int]") -> "tuple[Optional[int], bool]":
+        """The earliest block for this worker, and whether others make it, too."""
         wanted = self._wanted[0] if self._wanted else self._fresh()
-        while slow and not second and (wanted is None or slow[0] < wanted):
+        while slow and (wanted is None or slow[0] < wanted):
             number = slow.pop(0)
             if worker not in self._window[number].workers:
                 return number, True

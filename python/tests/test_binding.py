@@ -134,6 +134,36 @@ def test_a_slow_block_is_given_to_another_worker_and_the_first_result_counts() -
     assert binding.orders(6.0) == [Order("b", 6), Order("a", 7)]
 
 
+def test_a_short_block_is_given_to_another_worker_while_the_window_has_room() -> None:
+    """Workers that always have a second block are never without one, and take a slow block all the same."""
+    binding, now = Binding(limits=Limits(blocks=500)), 0.0
+    running: "dict[Any, list[int]]" = {"a": [], "b": []}
+    for name in running:
+        binding.join(name)
+
+    def step(*able: str) -> None:
+        """A tenth of a second, in which these workers make a block each."""
+        nonlocal now
+        now += 0.1
+        for name in able:
+            if running[name]:
+                binding.made(name, running[name].pop(0), "made", 1, now)
+        for worker, block in [*binding.orders(now), *binding.orders(now)]:   # a first block, and a second one
+            running[worker].append(block)
+
+    for _ in range(10):
+        step("a", "b")
+    slow, frozen_at = running["a"][0], now
+    while slow not in running["b"] and now < frozen_at + 5:
+        assert len(running["b"]) == 2
+        step("b")
+    assert now < frozen_at + 0.45   # three times a tenth
+    for _ in range(3):
+        step("b")
+    taken(binding)
+    assert binding.next > slow and binding.stats["hedged"] > 0
+
+
 def test_blocks_that_are_not_taken_are_bounded_by_their_number_and_by_bytes() -> None:
     binding = Binding(limits=Limits(blocks=3))
     binding.join("a")

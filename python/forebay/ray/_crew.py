@@ -133,7 +133,7 @@ class Crew:
             if self._ended.wait(LOOK):
                 break
         try:
-            self._fleet.leave.remote(self._trainer)
+            self._fleet.leave.options(max_task_retries=0).remote(self._trainer)
         except Exception:
             pass   # it forgets a trainer that it does not hear of
 
