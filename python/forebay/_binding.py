@@ -90,6 +90,7 @@ class Binding:
         self._sorted: "list[float]" = []       # the same, ascending
         self._finished: "dict[Worker, float]" = {}   # when each worker was done last
         self._sizes = (0, 0)                   # blocks that were made, and their bytes
+        self._ready = 0                        # blocks that are made and not taken
         self.waiting = 0                       # bytes that are made and not taken
         self.stats = collections.Counter(made=0, again=0, hedged=0, dropped=0, deaths=0)
 
@@ -130,14 +131,12 @@ class Binding:
     def orders(self, now: float) -> "list[Order]":
         """What to ask workers for now: the earliest block for the next free worker."""
         out: "list[Order]" = []
-        free = collections.deque(sorted((worker for worker in self._held if not self._held[worker]), key=self._since))
+        free = sorted((worker for worker in self._held if not self._held[worker]), key=self._since)
         short = self.median is not None and self.median < self.limits.short
         free.extend(worker for worker in self._held if short and len(self._held[worker]) == 1)
         slow = self._slow(now) if free else []
-        while free:
-            worker = free[0]
+        for worker in free:
             number, hedged = self._candidate(worker, slow)
-            free.popleft()
             if number is None:
                 continue
             self._window[number].workers[worker] = now
@@ -182,6 +181,7 @@ class Binding:
         block = self._window.pop(self.next)
         self.next += 1
         self.waiting -= block.size
+        self._ready -= 1
         return True, block.result
 
     def ends(self, blocks: int) -> None:
@@ -199,7 +199,7 @@ class Binding:
     @property
     def full(self) -> float:
         """The part of the window that is made and not taken, by blocks or bytes."""
-        made = sum(block.made for block in self._window.values()) / max(1, self.limits.blocks * len(self._held))
+        made = self._ready / max(1, self.limits.blocks * len(self._held))
         return min(1.0, max(made, self.waiting / self.limits.bytes if self.limits.bytes else 0.0))
 
     @property
@@ -222,6 +222,7 @@ class Binding:
         block.made, block.result, block.size = True, result, size
         block.workers.clear()
         self.waiting += size
+        self._ready += 1
 
     def _learn(self, seconds: float) -> None:
         if len(self._recent) == self._samples:
@@ -262,7 +263,7 @@ class Binding:
             return None
         blocks, size = self._sizes
         if self.limits.bytes is not None and blocks and ahead:
-            asked = sum(1 for block in self._window.values() if not block.made)
+            asked = len(self._window) - self._ready
             if self.waiting + (asked + 1) * (size // blocks) > self.limits.bytes:
                 return None
         return number

@@ -53,10 +53,10 @@ def test_only_staging_loads_a_library_and_only_programs_ask_for_staging() -> Non
     assert having(r"\bcuda_pinned_memory\b") == {"src/engine/run/staging/pinned_cuda.cc", "python/src/staging.cc"}
 
 
-# What `map` with processes and fleets need. `map` starts processes, sends them the program's own function, and takes what that returns. Every
+# `map` with processes, and fleets. `map` starts processes, sends them the program's own function, and takes what that returns. Every
 # place that loads a pickle: the function in the process; what a process tries before it sends an exception (twice); values that a
 # function returned and the types of its named tuples, in the program or in the process of a later `map`; and blocks of a fleet, which come
-# from its own workers (docs/clusters.md says who may send them).
+# from its own workers (docs/clusters.md, Security).
 PICKLES = {"_worker.py": {"pickle.loads": 1}, "_map/faults.py": {"pickle.loads": 2, "pickle.dumps": 2},
            "_map/wire.py": {"pickle.loads": 2, "pickle.dumps": 1},
            "_map/processes.py": {"pickle.Pickler": 1, "pickle.PicklingError": 1, "subprocess": 4},

@@ -26,7 +26,7 @@ import forebay.ray as fr
 from forebay.errors import Cancelled, ConfigError, DataError, StateError
 from forebay.ray._security import check_cluster
 from forebay.ray._wire import Block, received, sent_of
-from forebay.ray._worker import check_identity
+from forebay.ray._worker import _made, check_identity
 
 KILLS = 500 if os.environ.get("FOREBAY_LONG_TESTS") else 20
 
@@ -371,3 +371,16 @@ def test_arrays_are_the_trainers_own(pipeline: Any) -> None:
         batch = next(loader)
         batch["x"][0] += 1
         assert isinstance(batch["x"], np.ndarray) and batch["x"].flags.writeable
+
+
+def test_only_the_end_of_the_run_is_the_end(pipeline: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block behind the end is empty, where the length is known and where it is not; any other error of `seek` is an error."""
+    for pipe in (pipeline, counts(write_counts(tmp_path, 100)).filter("y % 7 != 1").batch(8)):
+        with pipe.load() as loader:
+            assert _made(loader, 0, 5000, 5010) == Block([], True, None)
+    with pipeline.load() as loader:
+        def fail(number: int) -> None:
+            raise ConfigError("another fault", code="config", detail="invalid_argument")
+        monkeypatch.setattr(type(loader), "seek", lambda self, number: fail(number))
+        block = _made(loader, 0, 8, 16)
+    assert not block.ended and block.batches == [] and str(block.failure) == "another fault"

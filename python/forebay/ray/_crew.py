@@ -14,7 +14,7 @@ from forebay.ray._dispatch import Dispatcher, Hand, Lost
 from forebay.ray._scaling import Report
 from forebay.ray._worker import Job, Worker
 
-#: Seconds between two looks at who belongs to the fleet.
+#: Seconds between two requests for the members of the fleet.
 LOOK = 1.0
 #: The share of an object store that the windows of a machine may have.
 SHARE = 0.5
@@ -33,9 +33,6 @@ class RayHand:
 
     def hello(self, done: "Callable[[Any], None]") -> None:
         self._call("hello", done)
-
-    def close(self) -> None:
-        """The fleet ends it."""
 
     def _call(self, method: str, done: "Callable[[Any], None]", *arguments: Any) -> None:
         try:
@@ -59,7 +56,7 @@ class LocalHand:
         self._thread.submit(self._worker.make, shard, first, count).add_done_callback(lambda ended: done(_answer(ended)))
 
     def hello(self, done: "Callable[[Any], None]") -> None:
-        done({})
+        done(None)
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -97,7 +94,8 @@ class Crew:
 
     def _members(self) -> Any:
         dispatcher = self._dispatcher
-        report = None if dispatcher is None else Report(dispatcher.figures().stalled, dispatcher.figures().full)
+        figures = None if dispatcher is None else dispatcher.figures()
+        report = None if figures is None else Report(figures.stalled, figures.full)
         return self._fleet.members.remote(self._trainer, self._node, self._window, report)
 
     def begin(self, shard: Any, first: int) -> Dispatcher:
@@ -119,7 +117,7 @@ class Crew:
         return [*self._hands.values(), *([self._local] if self._local is not None else [])]
 
     def _look(self) -> None:
-        """Follows who belongs to the fleet. While its actor is away, everybody stays."""
+        """Follows the members of the fleet. While its actor is away, everybody stays."""
         while True:
             try:
                 members = ray.get(self._members(), timeout=30.0)

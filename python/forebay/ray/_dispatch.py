@@ -12,7 +12,8 @@ import itertools
 import queue
 import threading
 import time
-from typing import Any, Callable, NamedTuple, Optional, Protocol
+from types import MappingProxyType
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Protocol
 
 from forebay._binding import Binding, Limits, Quarantined
 from forebay.errors import Cancelled, DataError
@@ -49,24 +50,22 @@ class Hand(Protocol):
 
     def hello(self, done: "Callable[[Any], None]") -> None: ...
 
-    def close(self) -> None: ...
-
 
 class Figures(NamedTuple):
     """What a dispatcher has counted. stalled: seconds that the trainer waited. full: the part of the window that is made and not taken.
     by_worker: blocks, and seconds of them."""
 
-    stalled: float
-    blocks: int
-    again: int
-    hedged: int
-    dropped: int
-    deaths: int
-    waiting: int
-    full: float
-    workers: int
-    refused: "dict[str, str]"
-    by_worker: "dict[str, tuple[int, float]]"
+    stalled: float = 0.0
+    blocks: int = 0
+    again: int = 0
+    hedged: int = 0
+    dropped: int = 0
+    deaths: int = 0
+    waiting: int = 0
+    full: float = 0.0
+    workers: int = 0
+    refused: "Mapping[str, str]" = MappingProxyType({})
+    by_worker: "Mapping[str, tuple[int, float]]" = MappingProxyType({})
 
 
 class Dispatcher:
@@ -83,7 +82,6 @@ class Dispatcher:
         self._serial = itertools.count()
         self._hands: "dict[str, Hand]" = {}
         self._names: "dict[str, str]" = {}             # by worker of the binding: the name of its hand
-        self._wished: "set[str]" = set()               # hands that are to work
         self._bounds: "dict[int, tuple[int, int]]" = {}   # by block: its first batch, and how many
         self._fresh = (0, first)                       # the first block without bounds, and its first batch
         self._batches = (0, 0, 0.0)                    # that were made: their number, bytes and seconds
@@ -237,12 +235,12 @@ class Dispatcher:
 
     # ---- workers
     def _staff(self, hands: "list[Hand]") -> None:
-        self._wished = {hand.name for hand in hands}
+        names = {hand.name for hand in hands}
         for hand in hands:
             if hand.name not in self._hands:
                 self._hands[hand.name] = hand
                 self._greet(hand)
-        for name in [name for name in self._hands if name not in self._wished]:
+        for name in [name for name in self._hands if name not in names]:
             self._dismiss(name, died=False)
 
     def _greet(self, hand: Hand) -> None:

@@ -7,9 +7,7 @@ import socket
 import time
 from typing import Any, Dict, Optional, Tuple
 
-from forebay.builder import Pipeline
 from forebay.errors import ConfigError
-from forebay.loader import Loader
 from forebay.ray._api import exceptions, ray
 from forebay.ray._scaling import Report, Scaling
 from forebay.ray._worker import Job, Worker
@@ -160,17 +158,3 @@ def shard_of_trainer() -> Any:
 
 def actor_name(name: str) -> str:
     return f"forebay-fleet:{name}"
-
-
-def portable(doc: Any) -> Any:
-    """A document that a process with another working directory reads alike."""
-    return os.path.abspath(doc) if isinstance(doc, (str, os.PathLike)) else doc
-
-
-def identity_of(job: Job) -> "Dict[str, str]":
-    """Plans on this machine. Refuses what has no batches by number."""
-    from forebay import load
-    loader: Loader = job.document.load(index_dir=job.index_dir) if isinstance(job.document, Pipeline) else load(job.document, index_dir=job.index_dir)
-    with loader:
-        loader.seek(0)
-        return loader.identity()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may send code to the cluster. Anybody who reaches its ports can, unless a token is asked for."""
+"""Refuses clusters without token authentication: anyone who reaches their ports can run code on them."""
 from __future__ import annotations
 
 import ipaddress

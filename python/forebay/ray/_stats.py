@@ -24,10 +24,10 @@ class FleetStats(MappedStats):
     def __init__(self, stats: MappedStats, figures: Optional[Figures], batches: int) -> None:
         super().__init__(stats._stats, [])
         self.batches = batches
-        found = figures or Figures(0.0, 0, 0, 0, 0, 0, 0, 0.0, 0, {}, {})
+        found = figures or Figures()
         self.stalled_seconds, self.blocks, self.again, self.hedged = found.stalled, found.blocks, found.again, found.hedged
         self.dropped, self.deaths, self.waiting_bytes, self.workers = found.dropped, found.deaths, found.waiting, found.workers
-        self.refused: "Dict[str, str]" = found.refused
+        self.refused: "Dict[str, str]" = dict(found.refused)
         self.by_worker: "Dict[str, tuple[int, float]]" = {name: (blocks, seconds / max(blocks, 1))
                                                           for name, (blocks, seconds) in found.by_worker.items()}
 

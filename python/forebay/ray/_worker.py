@@ -38,15 +38,32 @@ class Job(NamedTuple):
 
     def load(self, shard: Any = None, threads: Optional[int] = None) -> Loader:
         """A loader of this job. Raises StateError when its batches are not those of the fleet: the message has the difference."""
-        options: "dict[str, Any]" = {"threads": threads or self.threads, "memory": self.memory, "shard": shard, "index_dir": self.index_dir}
-        load = getattr(self.document, "load", None)
-        loader: Loader = forebay.load(self.document, **options) if load is None else load(**options)
+        loader = self._start(shard, threads)
         try:
             check_identity(self.identity, loader.identity())
         except BaseException:
             loader.close()
             raise
         return loader
+
+    def planned(self) -> "Job":
+        """The same with the identity that this machine finds. Refuses what has no batches by number."""
+        with self._start(None, None) as loader:
+            loader.seek(0)
+            return self._replace(identity=loader.identity())
+
+    def _start(self, shard: Any, threads: Optional[int]) -> Loader:
+        options: "dict[str, Any]" = {"threads": threads or self.threads, "memory": self.memory, "shard": shard, "index_dir": self.index_dir}
+        load = getattr(self.document, "load", None)
+        loader: Loader = forebay.load(self.document, **options) if load is None else load(**options)
+        return loader
+
+
+def job_of(document: Any, threads: Optional[int], memory: "Union[int, str, None]" = None, index_dir: Any = None) -> Job:
+    """A job without an identity, whose document a process with another working directory reads alike."""
+    if isinstance(document, (str, os.PathLike)):
+        document = os.path.abspath(document)
+    return Job(document, os.getcwd(), threads, memory, None if index_dir is None else os.path.abspath(index_dir), {})
 
 
 def check_identity(expected: "Mapping[str, str]", found: "Mapping[str, str]") -> None:
@@ -76,10 +93,9 @@ class Worker:
         self._threads = threads
         self._loaders: "collections.OrderedDict[str, tuple[Loader, int]]" = collections.OrderedDict()   # and the batch that each is at
 
-    def hello(self) -> "dict[str, Any]":
+    def hello(self) -> None:
         """Plans. Raises StateError when the batches of this machine are not those of the fleet."""
         self._job.load(threads=self._threads).close()
-        return {"host": socket.gethostname(), "pid": os.getpid()}
 
     def make(self, shard: Any, first: int, count: int) -> Sent:
         """The batches of that shard whose numbers in the run are from `first` on, below first + count."""
@@ -108,8 +124,10 @@ def _made(loader: Loader, at: int, first: int, end: int) -> Block:
         if at != first:
             try:
                 loader.seek(first)
-            except ConfigError:   # behind the end
-                return Block([], True, None)
+            except ConfigError as problem:
+                if not str(problem).startswith("seek: the run "):
+                    raise
+                return Block([], True, None)   # behind the end
         while True:
             head = loader.peek()
             if head is None or head.number >= end:

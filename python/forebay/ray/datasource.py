@@ -13,8 +13,7 @@ import ray.data.datasource as _tasks
 from forebay._arguments import integer_of
 from forebay.errors import ConfigError
 from forebay.loader import Loader
-from forebay.ray._keeper import identity_of, portable
-from forebay.ray._worker import Job
+from forebay.ray._worker import Job, job_of
 
 __all__ = ["Datasource"]
 
@@ -44,8 +43,7 @@ class Datasource(_base):   # type: ignore[misc]
 
     def __init__(self, doc: Any, batches_per_task: Optional[int] = None, threads: Optional[int] = None) -> None:
         super().__init__()
-        job = Job(portable(doc), os.getcwd(), threads or 1, None, None, {})
-        self._job = job._replace(identity=identity_of(job))
+        self._job = job_of(doc, threads or 1).planned()
         self._each = integer_of("batches_per_task", batches_per_task)
         with self._job.load() as loader:
             self._batches = _length(loader)

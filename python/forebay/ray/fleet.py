@@ -10,9 +10,9 @@ from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.loader import Document
 from forebay.ray._api import exceptions, ray
-from forebay.ray._keeper import NAMESPACE, Keeper, actor_name, identity_of, portable
+from forebay.ray._keeper import NAMESPACE, Keeper, actor_name
 from forebay.ray._security import check_cluster
-from forebay.ray._worker import Job
+from forebay.ray._worker import job_of
 
 __all__ = ["Fleet"]
 
@@ -54,13 +54,12 @@ class Fleet:
         options = dict(worker or {})
         threads = threads or (int(options["num_cpus"]) or None if "num_cpus" in options else None)
         self._name = name
-        job = Job(portable(doc), os.getcwd(), threads, None if memory is None else memory_of(memory),
-                  None if index_dir is None else os.path.abspath(index_dir), {})
+        job = job_of(doc, threads, None if memory is None else memory_of(memory), index_dir)
         try:
             ray.cloudpickle.dumps(job.document)
         except Exception as problem:
             raise ConfigError(f"the pipeline cannot be sent to workers: {problem}", code="config", detail="invalid_argument") from problem
-        self._job = job._replace(identity=identity_of(job))
+        self._job = job.planned()
         try:
             self._actor = ray.remote(Keeper).options(name=actor_name(name), namespace=NAMESPACE, lifetime="detached", max_restarts=-1,
                                                  max_task_retries=-1, num_cpus=0).remote(name, self._job, least, most, options)

@@ -6,7 +6,6 @@ from typing import Any, Optional, Union
 
 from forebay import _core
 from forebay._arguments import integer_of
-from forebay._progress import batches_before
 from forebay.loader import Loader, Shard
 from forebay.ray._crew import Crew
 from forebay.ray._keeper import find, shard_of_trainer
@@ -40,7 +39,6 @@ def load(name: str, shard: Optional[Shard] = "auto", window: Union[int, str] = "
     local = job.load(shard)
     crew = Crew(name, fleet, job, threads, limit)
     try:
-        local._run.seek(batches_before(local._position()))   # refuses what cannot be made by number
         crew.check_window()
         return FleetLoader(local, FleetSource(local, crew, _shard_for_workers(shard, local)), crew)
     except BaseException:
