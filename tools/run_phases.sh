@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs `make test-PHASE` for each phase, prints how long each took, and stops at the first that fails.
+# Runs `make test-PHASE` for each phase, prints how long each took and how much time of processors, and stops at the first
+# that fails.
 #   tools/run_phases.sh PHASE... [-- PHASE... -- PHASE...]
 # The lists behind the first `--` run side by side, so that a phase that keeps one processor busy costs no time of the others.
 # Their phases print when they end.
@@ -12,16 +13,19 @@ trap 'rm -rf "$folder"' EXIT
 report=$folder/report
 touch "$report"
 began=$(date +%s)
-passed() { grep -c ' s$' "$report"; }
+passed() { wc -l < "$report"; }
 
 run() {  # PHASE
-  local start
+  local start result TIMEFORMAT='%U %S'
   start=$(date +%s)
-  if ! "${MAKE:-make}" --no-print-directory "test-$1"; then
+  { time "${MAKE:-make}" --no-print-directory "test-$1" 2>&3; } 3>&2 2> "$folder/$1.time"
+  result=$?
+  if [ $result != 0 ]; then
     printf '==== %s FAILED after %d s\n' "$1" $(($(date +%s) - start))
     return 1
   fi
-  printf '%-14s %5d s\n' "$1" $(($(date +%s) - start)) | tee -a "$report" | sed 's/^/==== /'
+  printf '%-14s %5d s %6d s of processors\n' "$1" $(($(date +%s) - start)) "$(awk '{ print int($1 + $2) }' "$folder/$1.time")" |
+    tee -a "$report" | sed 's/^/==== /'
 }
 
 run_quietly() {  # PHASE...: each prints when it has ended
