@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 #include <forebay/files.h>
@@ -22,6 +24,7 @@ struct Run {
   bool digest = false;
   bool json = false;
   std::string resume;
+  std::vector<std::string> accept;
   std::string save_state;
   std::string trace;
 };
@@ -66,7 +69,7 @@ Result<void> run(const Run& asked) {
   FOREBAY_TRY(Loader pipeline, asked.flags.start({.trace = asked.trace.empty() ? 0 : traced_spans}));
   if (!asked.resume.empty()) {
     FOREBAY_TRY(const Json state, load_state(asked.resume));
-    FOREBAY_DO(pipeline.restore(state).at(Place{.file = asked.resume}));
+    FOREBAY_DO(pipeline.restore(state, asked.accept).at(Place{.file = asked.resume}));
     if (!pipeline.notice().empty()) fmt::print(stderr, "forebay: {}\n", pipeline.notice());
   }
   Progress progress{asked.json ? Progress::Wanted::no : Progress::Wanted::yes};
@@ -106,6 +109,11 @@ void add_run(CLI::App& app, Command& command) {
   asked->flags.add_to(*verb);
   verb->add_option("--batches", asked->batches, "Stop after this number of batches")->check(whole_number(0));
   verb->add_option("--resume", asked->resume, "Continue from the state in this file")->check(not_empty());
+  verb->add_option(
+          "--accept", asked->accept,
+          "With --resume: what may differ from the run that saved the state: weights, branches (behind those it had)")
+      ->delimiter(',')
+      ->needs("--resume");
   verb->add_option("--save-state", asked->save_state, "Write the state of the run to this file at the end")
       ->check(not_empty());
   verb->add_option("--trace", asked->trace,

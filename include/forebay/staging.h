@@ -104,7 +104,8 @@ class StagedBatches {
   [[nodiscard]] std::int64_t waiting() const { return std::ssize(line_); }  ///< Batches that were staged and not given.
   /// The state after the last batch that `next` gave, as Loader::state.
   [[nodiscard]] Result<Json> state() const;
-  [[nodiscard]] Result<void> restore(const Json& state);  ///< As Loader::restore; drops the batches of the line.
+  /// As Loader::restore; drops the batches of the line.
+  [[nodiscard]] Result<void> restore(const Json& state, std::span<const std::string> accept = {});
 
  private:
   void fill();

@@ -790,8 +790,7 @@ class Run:
     def position(self) -> str:
         """Where the run stands, as JSON text; no file is asked."""
 
-    def restore(self, state: str) -> str:
-        """Goes on from a state. Returns a notice, or an empty text."""
+    def restore(self, state: str, accept: Sequence[str] = ()) -> str: ...
 
     def begin_anew(self) -> None:
         """Goes back to the beginning."""

@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections import deque
 from itertools import islice
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, NoReturn, Optional, Sequence
 
 from forebay import _core
 from forebay._arguments import wrong_type
@@ -103,11 +103,12 @@ class Prefetch:
         state: dict[str, Any] = json.loads(self._loader._run.state_at(self._begin))
         return state
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from a state of the loader. Raises StateError, and changes nothing, when it does not fit."""
+    def load_state_dict(self, state: Mapping[str, Any], accept: Sequence[str] = ()) -> None:
+        """Goes on from a state of the loader, as `Loader.load_state_dict`. Raises StateError, and changes nothing, when it does not
+        fit."""
         self.state_dict()  # without one there is nothing to load, and the loader may wait for rows for ever
         self._line.rest()
-        self._loader.load_state_dict(state)
+        self._loader.load_state_dict(state, accept)
         self._line.clear()
         self._at = (0, None)
         self._begin = self._loader._position()

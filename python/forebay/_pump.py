@@ -252,10 +252,10 @@ class PumpedRun:
     def epochs(self) -> "PumpedEpochs":
         return PumpedEpochs(self._run.epochs(), self._failures)
 
-    def restore(self, text: str) -> Any:
+    def restore(self, text: str, accept: Sequence[str] = ()) -> Any:
         for pump in self._pumps:
             pump.begin_anew()
-        return self._run.restore(text)
+        return self._run.restore(text, list(accept))
 
     def begin_anew(self) -> None:
         self._run.begin_anew()

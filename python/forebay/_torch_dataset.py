@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 import torch.utils.data  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -132,10 +132,10 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
             state: dict[str, Any] = json.loads(loader._run.state_at(position))
             return state
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], accept: Sequence[str] = ()) -> None:
         """The next `iter` gives the rest of the state's epoch, or the next epoch after its last batch. Call it before the
         DataLoader makes its workers. In a worker it takes a state of this worker, and one of the whole loop. Raises StateError
-        when it does not fit."""
+        when it does not fit. `accept` is that of `Loader.load_state_dict`."""
         worker = torch.utils.data.get_worker_info()
         if worker is None and _PLACE in state:
             place = WorkerPlace(**state[_PLACE])
@@ -145,7 +145,9 @@ class Dataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         if worker is not None:
             return self._load_in_worker(state, worker.id, worker.num_workers)
         with self._epochs.loader() as loader:
-            loader.load_state_dict(state)
+            loader.load_state_dict(state, accept)
+            if accept:
+                state = loader.state_dict()   # which knows what was accepted
         self._last = self._turn = None
         self._turns.set_state(state)
 

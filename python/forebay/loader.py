@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Sequence, Union, cast
 
 from forebay import _core
-from forebay._arguments import flag_of, integer_of, memory_of, wrong_type
+from forebay._arguments import flag_of, integer_of, memory_of, names_of, wrong_type
 from forebay._at_exit import close_at_exit
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
@@ -209,7 +209,7 @@ class Loader:
         state: dict[str, Any] = json.loads(text)
         return state
 
-    def load_state_dict(self, state: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]) -> None:
+    def load_state_dict(self, state: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]], accept: Sequence[str] = ()) -> None:
         """Goes on from a state, before or after the first batch, any number of times.
 
         The plan may have another number of epochs than that of the state. A run that had ended with a short batch then
@@ -219,6 +219,8 @@ class Loader:
 
         state   what `state_dict` gave, or a list of what it gave on all row shards after the same batch: with saved states
                 of sequences (`Batch.save_state`), another number of shards needs all of them
+        accept  what may differ from the run of the state: "weights" of a mixture, "branches" behind those of a combination. The new
+                ones hold from the first row that no batch so far has needed (docs/combine.md). Later states need no `accept`
         """
         import json
         import warnings
@@ -234,7 +236,7 @@ class Loader:
         except (TypeError, ValueError, RecursionError) as problem:
             raise StateError(f"this is no state of a Forebay loader: {problem}", code="state",
                              detail="invalid_argument") from None
-        notice = self._run.restore(text)
+        notice = self._run.restore(text, names_of("accept", accept))
         if self._mapped is not None:
             self._mapped.restored()
         if notice:

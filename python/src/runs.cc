@@ -12,6 +12,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include "batches.h"
 #include "counts.h"
@@ -96,7 +97,7 @@ class Run {
     return value_of(std::move(state)).text();
   }
 
-  /// The same at a position of a batch or of a run, which is JSON text.
+  /// The same at a position, which is JSON text.
   [[nodiscard]] std::string state_at(const std::string& position) const {
     auto state = [&]() -> Result<Json> {
       const Unlocked inspecting;
@@ -108,12 +109,12 @@ class Run {
   [[nodiscard]] std::string position() const { return value_of(pipeline_->position()).text(); }
 
   /// Returns the notice of the restart.
-  std::string restore(const std::string& text) {
+  std::string restore(const std::string& text, const std::vector<std::string>& accept) {
     const Turn turn{busy_};
     value_of([&]() -> Result<void> {
       const Unlocked restarting;
       FOREBAY_TRY(const Json state, parse_state(text));
-      return pipeline_->restore(state);
+      return pipeline_->restore(state, accept);
     }());
     ended_ = false;
     return pipeline_->notice();
@@ -346,7 +347,7 @@ void bind_runs(nb::module_& module) {
       .def("state", &Run::state, "The state after the last batch that was taken, as JSON text.")
       .def("state_at", &Run::state_at, nb::arg("position"), "The state at a position, as JSON text.")
       .def("position", &Run::position, "Where the run stands, as JSON text; no file is asked.")
-      .def("restore", &Run::restore, nb::arg("state"), "Goes on from a state. Returns a notice, or an empty text.")
+      .def("restore", &Run::restore, nb::arg("state"), nb::arg("accept") = nb::make_tuple())
       .def("begin_anew", &Run::begin_anew, "Goes back to the beginning.")
       .def("seek", &Run::seek, nb::arg("number"), "Goes to a batch by its number.")
       .def_prop_ro("plan", [](const Run& run) { return run.pipeline().plan(); })

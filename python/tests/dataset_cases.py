@@ -20,11 +20,14 @@ from streams import examples, write_parts
 import forebay as fb
 
 
-def pipe(folder: pathlib.Path) -> fb.Pipeline:
+def records(folder: pathlib.Path) -> fb.Pipeline:
     if not (folder / "part-0.tfrecord").exists():
         write_parts(folder)
-    records = fb.tfrecord(folder / "part-*.tfrecord").example({"id": fb.fixed("int64"), "x": fb.fixed("float32", [2])})
-    return records.shuffle(buffer=40).batch(12).seed(5)
+    return fb.tfrecord(folder / "part-*.tfrecord").example({"id": fb.fixed("int64"), "x": fb.fixed("float32", [2])})
+
+
+def pipe(folder: pathlib.Path) -> fb.Pipeline:
+    return records(folder).shuffle(buffer=40).batch(12).seed(5)
 
 
 def epochs(pipeline: fb.Pipeline, count: int, **options: Any) -> list[list[list[int]]]:
@@ -222,6 +225,25 @@ def workers_take_a_state_of_the_whole_loop(folder: pathlib.Path) -> None:
     rest = {batch.number: batch["id"].tolist() for _, batch, _ in batches_of(AsksInWorkers(again, {0: state, 1: state, 2: state}), 3)
             if batch is not None}
     assert [rest[number] for number in sorted(rest)] == expected[0][7:] and ids(batches_of(again, 2)) == expected[1]
+
+
+def a_state_goes_on_with_other_weights(folder: pathlib.Path) -> None:
+    def mixed(*weights: int) -> fb.Pipeline:
+        return fb.mix([records(folder / name) for name in "ab"], weights=weights, until="all").batch(12).epochs(2).epoch_boundary()
+
+    for name in "ab":
+        (folder / name).mkdir(exist_ok=True)
+    with mixed(1, 1).load() as loader:
+        for _ in range(4):
+            next(loader)
+        state = loader.state_dict()
+    with mixed(1, 9).load() as loader:
+        loader.load_state_dict(state, accept=["weights"])
+        whole = [batch["id"].tolist() for batch in next(loader.epochs())]
+    for workers in (0, 2):
+        data = fb.torch.dataset(mixed(1, 9))
+        data.load_state_dict(state, accept=["weights"])
+        assert [batch["id"].tolist() for batch in batches_of(data, workers)] == whole, workers
 
 
 def a_state_without_a_batch_is_the_place_of_this_process(folder: pathlib.Path) -> None:

@@ -18,6 +18,7 @@ def test_a_data_set_of_torch(tmp_path: pathlib.Path) -> None:
 def test_a_state_goes_on_with_any_workers(tmp_path: pathlib.Path) -> None:
     run_cases("dataset_cases", ["a_state_after_any_batch_goes_on_with_other_workers",
                                 "a_state_near_the_end_of_an_epoch_goes_on_with_any_workers", "workers_do_not_say_where_the_training_is",
+                                "a_state_goes_on_with_other_weights",
                                 "a_state_without_a_batch_is_the_place_of_this_process",
                                 "filters_and_straddling_epochs_count_their_batches_on_the_way",
                                 "a_training_that_stops_anywhere_goes_on_with_the_same_losses"], tmp_path)

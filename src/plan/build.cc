@@ -8,6 +8,7 @@
 #include "base/draw.h"
 #include "engine/index/made_index.h"
 #include "engine/order/branches/open_branches.h"
+#include "engine/run/made_rows.h"
 #include "plan/bind/attributes.h"
 #include "plan/bind/branch_program.h"
 #include "plan/bind/functions.h"
@@ -104,6 +105,32 @@ std::optional<Plan> PlanBuilder::run() {
   return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
 }
 
+namespace {
+
+/// The option CombineType::by_pass, as JSON; empty: there is none.
+std::string by_pass_of(const CombineType& type, const Json& options) {
+  if (type.by_pass.empty()) return {};
+  const Json* const given = options.find(type.by_pass);
+  return given != nullptr ? given->text() : Json::array().text();
+}
+
+/// Program::bind_again
+auto binder_of(const CombineType& type, const Json& options, const BranchList& known) {
+  return [bind = type.bind, options, known, option = type.by_pass](const std::string& by_pass,
+                                                                   std::size_t branches) -> Result<Combining> {
+    Json own = options;
+    if (!by_pass.empty()) {
+      FOREBAY_TRY(Json value, parse_json(by_pass));
+      own.set(option, std::move(value));
+    }
+    BranchList first;
+    first.repeat.assign(known.repeat.begin(), known.repeat.begin() + static_cast<std::ptrdiff_t>(branches));
+    return bind(own, first);
+  };
+}
+
+}  // namespace
+
 /// Binds the branches of a combination, and the combination to them.
 void PlanBuilder::bind_branches() {
   const Json& options = *stages_.source_stage->options;
@@ -135,6 +162,7 @@ void PlanBuilder::bind_branches() {
   auto combining = keep(stages_.combination->bind(options, known), faults_);
   if (!combining || faults_.size() != before || list->items().empty()) return;
   combining_ = *std::move(combining);
+  bind_again_ = binder_of(*stages_.combination, options, known);
   if (!combining_.make) check_sides();
   merge_branches(options);
 }
@@ -244,7 +272,7 @@ std::vector<Program> PlanBuilder::assemble_branches() {
     out.back().late = branch->columns_.late;
     out.back().repeat = branch->branch_->repeat;
     out.back().seed = static_cast<std::uint64_t>(branch->document_.seed);
-    if (branch->made_) set_made(*branch->made_, out.back());
+    if (branch->made_) engine::set_made(branch->made_->source.files.front(), branch->made_->program, out.back());
     if (!combining_.make) out.back().on_corrupt.looks = false;  // the rows after it would stand beside others
   }
   return out;
@@ -303,7 +331,7 @@ Program PlanBuilder::assemble() {
   out.outputs = columns_.outputs;
   out.seed = static_cast<std::uint64_t>(document_.seed);
   if (made_) {
-    set_made(*made_, out);
+    engine::set_made(made_->source.files.front(), made_->program, out);
     out.seed = draw({.seed = out.seed, .index = made_->stretches.size(), .purpose = stretch_seed});
     if (out.taking && out.on_corrupt.policy == engine::Corrupt::skip_row) out.on_corrupt.policy = engine::Corrupt::fail;
   }
@@ -316,6 +344,8 @@ Program PlanBuilder::assemble() {
   out.takes_batches = takes_batches_ && combining_.make;
   out.equal_files = equal_files_;
   out.combining = combining_;
+  out.bind_again = bind_again_;
+  if (stages_.combination != nullptr) out.by_pass = by_pass_of(*stages_.combination, *stages_.source_stage->options);
   out.merged = merged_;
   if (out.taking) out.taking->early = decodes_early(out);
   return out;

@@ -45,13 +45,6 @@ Source made_source(std::string name, Schema rows, const std::shared_ptr<const Pr
   return out;
 }
 
-void set_made(const MadeSource& made, Program& out) {
-  out.made = made.program;
-  out.made_of = [name = made.source.files.front(), program = made.program](std::int64_t index, std::int64_t count) {
-    return engine::made_part_of(name, program, index, count);
-  };
-}
-
 bool skips_records(const Program& program) {
   if (program.made) return skips_records(*program.made);
   if (!program.branches.empty()) return std::ranges::any_of(program.branches, skips_records);

@@ -21,9 +21,6 @@ struct MadeSource {
 
 /// The source whose rows `program` makes: one part with this name, and the columns of `rows`.
 [[nodiscard]] Source made_source(std::string name, Schema rows, const std::shared_ptr<const engine::Program>& program);
-/// Makes those rows the source of another program.
-void set_made(const MadeSource& made, engine::Program& out);
-
 /// Whether a corrupt record is missing among the rows that a plan makes.
 [[nodiscard]] bool skips_records(const engine::Program& program);
 /// For a `zip` whose rows are made: a record that one branch skips takes its row out of all branches. `on_corrupt`

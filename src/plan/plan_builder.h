@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -109,7 +110,8 @@ class PlanBuilder {
   // Of a combination.
   std::vector<std::unique_ptr<PlanBuilder>> branches_;
   Combining combining_;
-  bool equal_files_ = false;  // Program::equal_files
+  std::function<Result<Combining>(const std::string&, std::size_t)> bind_again_;  // Program::bind_again
+  bool equal_files_ = false;                                                      // Program::equal_files
   const bool takes_batches_ = takes_batches(written_, planning_.registry);
   std::string batch_end_;                                         // of a stretch that marks its batches
   std::optional<std::vector<engine::MarkedFrames>> marked_ = {};  // Program::marks_batches

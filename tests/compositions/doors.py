@@ -96,19 +96,23 @@ class Doors:
 
     def other_weights(self) -> None:
         both = [self._first, self._second]
-        self._goes_on(fb.mix(both, weights=[2, 1], until="all"), fb.mix(both, weights=[1, 2], until="all"))
+        self._goes_on("weights", fb.mix(both, weights=[2, 1], until="all"), fb.mix(both, weights=[1, 2], until="all"))
 
     def another_branch(self) -> None:
-        self._goes_on(fb.mix([self._first], until="all"), fb.mix([self._first, self._second], until="all"))
+        self._goes_on("branches", fb.mix([self._first], until="all"), fb.mix([self._first, self._second], until="all"))
 
     @staticmethod
-    def _goes_on(first: Any, second: Any) -> None:
+    def _goes_on(accepted: str, first: Any, second: Any) -> None:
+        """The run goes on with the second pipeline, whose rows are all there, each once."""
+        with second.batch(4, pad=True).load() as loader:
+            wanted = sorted(value for batch in loader for value in batch["id"].tolist())
         with first.batch(4, pad=True).load() as loader:
-            next(loader)
+            found = next(loader)["id"].tolist()
             state = loader.state_dict()
         with second.batch(4, pad=True).load() as loader:
-            loader.load_state_dict(state)
-            next(loader)
+            loader.load_state_dict(state, accept=[accepted])
+            found += [value for batch in loader for value in batch["id"].tolist()]
+        assert sorted(found) == wanted, f"{sorted(found)} are not {wanted}"
 
 
 def check(cell: Cell, folder: pathlib.Path) -> Outcome:

@@ -111,8 +111,10 @@ TEST(Combine, AStateOfAnotherCombinationIsRefused) {
   const Json state = kept(*loader);
   const auto weights = resumed(document_of({.options = R"("weights": [2, 1], )"}, branches), state);
   ASSERT_FALSE(weights.ok());
-  EXPECT_THAT(weights.error().text(),
-              HasSubstr("stands in pass 0, and the weights of the mixture up to that pass are"));
+  EXPECT_THAT(
+      weights.error().text(),
+      HasSubstr("the weights of the mixture are others than those of the run that saved the state, [1,2], which "
+                "stands before row 8 of pass 0; accept 'weights'"));
   const auto until = resumed(document_of({.options = R"("weights": [1, 2], "until": 7, )"}, branches), state);
   ASSERT_FALSE(until.ok());
   EXPECT_THAT(until.error().text(), HasSubstr("what differs: source"));
@@ -120,6 +122,33 @@ TEST(Combine, AStateOfAnotherCombinationIsRefused) {
       resumed(document_of({.options = R"("weights": [1, 2], )"}, {branches[0], branch_of(folder, 1, shuffled)}), state);
   ASSERT_FALSE(steps.ok());
   EXPECT_THAT(steps.error().text(), HasSubstr("what differs: branch/1"));
+}
+
+TEST(Combine, ARestartGoesOnWithOtherWeightsThatAreAccepted) {
+  const Folder folder;
+  write_branches(folder, {20, 20});
+  const std::vector<std::string> branches{branch_of(folder, 0), branch_of(folder, 1)};
+  auto before = load(document_of({.options = R"("weights": [1, 1], "until": "all", )"}, branches));
+  ASSERT_TRUE(before.ok());
+  const auto first = rest(*before, 2);
+  const Json state = kept(*before);
+  const Json other = document_of({.options = R"("weights": [1, 9], "until": "all", )"}, branches);
+  auto loader = load(other);
+  ASSERT_TRUE(loader.ok());
+  const auto unknown = loader->restore(state, std::vector<std::string>{"weight"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().text(), "accept: must be \"weights\" or \"branches\", found 'weight'");
+  const auto accepted = loader->restore(state, std::vector<std::string>{"weights"});
+  ASSERT_TRUE(accepted.ok()) << accepted.error().text();
+  const Json changed = kept(*loader);
+  const auto text = state_text(changed);
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("branches: 2; 2 to row 16 of pass 0"));
+  const auto later = rest(*loader);
+  EXPECT_NE(later, rest(*before)) << "the weights are others";
+  auto again = resumed(other, changed);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(rest(*again), later);
 }
 
 TEST(State, OfACombinationHasASectionForEachBranch) {

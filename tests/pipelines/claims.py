@@ -8,7 +8,7 @@ import itertools
 import pathlib
 import random
 import shutil
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple, Optional
 
 import numpy as np
 import data
@@ -124,6 +124,54 @@ def check_restarts(pipe: Any, whole: Stream, rng: random.Random) -> None:
             found = [digest(batch) for batch in itertools.islice(loader, min(step, len(whole.batches) - done))]
             same((found, ""), (whole.rest(done)[0][:len(found)], ""), f"a chain at batch {done}")
             state, done = loader.state_dict(), done + len(found)
+
+
+def with_other_weights(code: str) -> Optional[str]:
+    """The pipeline with other weights of its outermost mixture; None: it has none."""
+    if not code.startswith("fb.mix(["):
+        return None
+    depth, end = 0, len("fb.mix")
+    for end in range(end, len(code)):
+        depth += (code[end] in "([") - (code[end] in ")]")
+        if depth == 1 and code[end] == "]":
+            break
+    options = code[end + 1:]
+    for old, new in ((", weights=[2, 1],", ", weights=[1, 7],"), (", weights=[(0, [2, 1]), (1, [1, 3])],", ", weights=[(0, [1, 7]), (2, [3, 1])],")):
+        if options.startswith(old):
+            return code[:end + 1] + new + options[len(old):]
+    return None
+
+
+def check_changed(pipe: Any, whole: Stream, drawn: Case, epochs: int, rng: random.Random) -> None:
+    """A run that goes on with other weights is the same for any number of threads and restarts, and has the same rows."""
+    code = with_other_weights(drawn.code)
+    if code is None or whole.end or len(whole.batches) == MOST:
+        return
+    done = rng.randint(0, len(whole.batches))
+    with load(pipe, threads=rng.choice([1, 4])) as loader:
+        before = list(itertools.islice(loader, done)) if done else []
+        state = loader.state_dict()
+    other = make(code)
+
+    def accepting(threads: int) -> Stream:
+        with load(other, threads=threads) as loader:
+            loader.load_state_dict(state, accept=["weights"])
+            return run(loader)
+
+    try:
+        changed = accepting(1)
+    except fb.StateError as error:   # a function makes the rows of the mixture: a run of its own
+        assert ".map(" in code and "what differs: source" in str(error), str(error)
+        return
+    same(accepting(4).rest(0), changed.rest(0), f"other weights from batch {done} on, 4 threads")
+    check_rows(Stream(before + changed.batches, changed.end), drawn, epochs)
+    with load(other, threads=2) as loader:
+        loader.load_state_dict(state, accept=["weights"])
+        more = rng.randint(0, len(changed.batches))
+        found = [digest(batch) for batch in itertools.islice(loader, more)] if more else []
+        same((found, ""), (changed.rest(0)[0][:more], ""), "other weights, again")
+        later = loader.state_dict()
+    same(resumed(other, later, threads=3).rest(0), changed.rest(more), f"a restart {more} batches after other weights from batch {done} on")
 
 
 def check_seek(pipe: Any, whole: Stream, rng: random.Random) -> None:
@@ -264,6 +312,7 @@ def check(seed: int, clean: pathlib.Path) -> None:
         path.unlink()
     check_threads(pipe, whole)
     check_restarts(pipe, whole, rng)
+    check_changed(pipe, whole, drawn, epochs, random.Random(seed ^ 0x77656967))
     check_seek(pipe, whole, rng)
     check_length(pipe, whole)
     if rng.random() < .5:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Optional
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from forebay._core import Batch
 from forebay._map.pool import closed
 from forebay._map.run import MapRun
 from forebay._map.stages import Item
 from forebay._progress import batches_before
+from forebay.errors import StateError
 from forebay.loader import Loader
 from forebay.ray._crew import Crew
 from forebay.ray._dispatch import Dispatcher
@@ -118,6 +119,18 @@ class FleetLoader(Loader):
         self._maps = local._maps
         self._mapped = FleetRun(local, source, crew)
         weakref.finalize(self, _end, source, crew).atexit = False   # of a loader that is dropped
+
+    def load_state_dict(self, state: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]], accept: Sequence[str] = ()) -> None:
+        """As `Loader.load_state_dict`. Raises StateError for `accept`, and for the state of a run whose mixture was changed by it:
+        workers make batches of the plan alone."""
+        every = [state] if isinstance(state, Mapping) else list(state) if isinstance(state, (list, tuple)) else []
+        if accept or any("mixture/0" in one.get("sections", ()) for one in every if isinstance(one, Mapping)):
+            raise StateError("a fleet makes batches of the plan alone, and does not know from which row a mixture is another; go on "
+                             "with a local loader (fb.load), or say weights by pass: weights=[(0, [those so far]), (later pass, "
+                             "[others])]", code="state", detail="failed_precondition")
+        super().load_state_dict(state)
+
+    set_state = load_state_dict
 
 
 def _end(source: FleetSource, crew: Crew) -> None:

@@ -72,6 +72,7 @@ constexpr std::string_view ended_name = "ended";
 constexpr std::string_view batches_stage = "batches";
 constexpr std::string_view delivered_name = "delivered";
 constexpr std::string_view skips_stage = "skips";
+constexpr std::string_view mixed_stage = "mixed";
 
 Result<Position> read_order(const Section& section) {
   Position out;
@@ -149,6 +150,18 @@ Result<PassSkips> read_skips(const Section& section) {
                 fmt::format("corrupt state: section '{}' contradicts itself: {} skips, {} good rows, "
                             "{} consecutive skips; go on from an older state",
                             skips_stage, out.skips, out.good, out.consecutive));
+}
+
+Result<MixedPlace> read_mixed(const Section& section) {
+  MixedPlace out;
+  Values values{section};
+  FOREBAY_DO(values.read("pass", out.pass));
+  FOREBAY_DO(values.read("row", out.row));
+  FOREBAY_DO(values.finish());
+  if (out != MixedPlace{} && out.pass <= max_epochs + 1 && out.row <= max_batches) return out;
+  return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' says pass {}, row {}; go on from an older "
+                                               "state",
+                                               mixed_stage, out.pass, out.row));
 }
 
 /// Removes the section of that name. Empty: there is none. Fails when there are two.
@@ -252,6 +265,9 @@ std::vector<Section> sections_of(const Position& position) {
                                        {"done", position.done}}}};
   if (!position.carried.empty() || position.ended > 0) out.push_back(batcher_section(position));
   if (!position.blocks.empty()) out.push_back(batches_section(position));
+  if (position.mixed != MixedPlace{})
+    out.push_back(
+        {.stage = std::string{mixed_stage}, .values = {{"pass", position.mixed.pass}, {"row", position.mixed.row}}});
   add_branches(position.branches, out);
   if (position.saved) out.push_back(saver_section(*position.saved));
   if (position.skips == PassSkips{}) return out;
@@ -269,6 +285,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   FOREBAY_TRY(const auto batches, take_section(batches_stage, left));
   FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
   FOREBAY_TRY(const auto saver, take_section(saver_stage, left));
+  FOREBAY_TRY(const auto mixed, take_section(mixed_stage, left));
   const std::vector<Section> branches = take_branches(left);
   if (!left.empty()) {
     return refuse(Detail::failed_precondition,
@@ -282,6 +299,9 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   if (batches) FOREBAY_DO(read_batches(*batches, out));
   if (skips) {
     FOREBAY_TRY(out.skips, read_skips(*skips));
+  }
+  if (mixed) {
+    FOREBAY_TRY(out.mixed, read_mixed(*mixed));
   }
   if (saver) {
     FOREBAY_TRY(SavedStates saved, read_saver(*saver));

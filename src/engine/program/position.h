@@ -33,6 +33,13 @@ struct BranchCursor {
   bool operator==(const BranchCursor&) const = default;
 };
 
+/// The first row of a combination that no stage behind it had when the batches before a position were cut.
+struct MixedPlace {
+  std::int64_t pass = 0;  ///< Of the combination.
+  std::int64_t row = 0;   ///< Of the pass; of branches that make batches, the batch.
+  bool operator==(const MixedPlace&) const = default;
+};
+
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
 /// so a restart goes through the pass again, without decoding, up to the first batch to deliver.
 ///
@@ -64,6 +71,9 @@ struct Position {
   std::int64_t delivered = 0;        ///< Batches delivered, in plans with orders on batches.
   /// Of a combination: where each branch stands when pass `epoch` begins. Empty: at the beginning of the run.
   std::vector<BranchCursor> branches = {};
+  /// Of a combination that takes turns: from where on a restart may change it, if it is to. Where the rows of the
+  /// combination are made, the pass after those that were begun.
+  MixedPlace mixed = {};
   /// The number of the batch that comes next.
   [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }
   PassSkips skips = {};  ///< Of epoch `from`.
@@ -88,8 +98,8 @@ struct Section {
 };
 
 /// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
-/// batches, of a combination "combine" and "branch/N", "skips" where there is something to count, and "saver" with
-/// saved states. A stage that comes later adds its own.
+/// batches, of a combination "mixed", "combine" and "branch/N", "skips" where there is something to count, and "saver"
+/// with saved states. A stage that comes later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a
 /// value that is missing or unknown (data_loss).

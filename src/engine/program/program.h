@@ -149,6 +149,16 @@ struct MarkedFrames {
   std::int64_t at_least = 0;  ///< Frames of every batch.
 };
 
+/// What a combination was until a restart changed it: its branches were the first `branches` of those of today, up to
+/// row `row` of pass `pass`.
+struct EarlierCombining {
+  std::int64_t pass = 0;
+  std::int64_t row = 0;
+  std::size_t branches = 0;
+  std::string by_pass;  ///< The option of CombineType::by_pass, as JSON.
+  Combining combining;
+};
+
 /// All that the engine needs to run a plan, as plain data. The planner makes it; nothing changes it afterwards, so any
 /// thread may read it.
 struct Program {
@@ -194,6 +204,10 @@ struct Program {
   /// of all branches, one branch after the other; `record_orders` and `late` are those after the combination.
   std::vector<Program> branches;
   Combining combining;
+  std::string by_pass = {};  ///< The option of CombineType::by_pass, as JSON; empty: there is none.
+  /// Binds the combination as it was, with this option and so many branches.
+  std::function<Result<Combining>(const std::string& by_pass, std::size_t branches)> bind_again = {};
+  std::vector<EarlierCombining> earlier = {};  ///< Of a run that restarts have changed, in order.
   /// The plan whose rows are the source (made_rows.h); null: the source reads data.
   std::shared_ptr<const Program> made = {};
   /// The part of the source with the rows that `made` makes of the files of shard `index` of `count`.
@@ -220,6 +234,22 @@ struct Program {
 /// Whether something stands before `interleave` that acts within each part.
 [[nodiscard]] inline bool acts_in_parts(const Program& program) {
   return program.orders_in_parts > 0 || program.windows_in_parts;
+}
+
+/// The program that reads the sources of a plan: the innermost of those that make rows for each other.
+[[nodiscard]] inline const Program& innermost(const Program& program) {
+  return program.made ? innermost(*program.made) : program;
+}
+
+/// Whether the rows of a plan come from branches one of which has its turn each time.
+[[nodiscard]] inline bool takes_turns(const Program& program) {
+  return static_cast<bool>(innermost(program).combining.make);
+}
+
+/// Whether the program gives rows as they come: it may wait for a batch before it gives more.
+[[nodiscard]] inline bool waits_for_rows(const Program& program) {
+  if (std::ranges::any_of(program.branches, waits_for_rows)) return true;
+  return program.source.rows && !program.source.rows->replays();
 }
 
 /// Whether the program or a branch of it has rows that another plan makes.

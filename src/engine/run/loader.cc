@@ -58,12 +58,13 @@ UsualResources usual_resources() { return {.threads = engine::usual_threads(), .
 
 class Loader::Running {
  public:
-  Running(Plan plan, const RunOptions& options)
-      : plan_{std::move(plan)},
+  Running(const Plan& plan, const RunOptions& options)
+      : planned_{plan},
+        plan_{plan},
         options_{options},
         generation_{engine::fork_generation()},
-        scheduler_{run_from({})},
-        states_{states_from({})} {}
+        scheduler_{run_from(plan, {})},
+        states_{states_from(plan, {})} {}
   ~Running() {
     // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
     if (forked()) engine::abandon(std::move(scheduler_));
@@ -71,6 +72,7 @@ class Loader::Running {
 
   [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const Plan& planned() const { return planned_; }
   /// The current scheduler. A restart replaces it while other threads may read counters or close.
   [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
     const engine::Lock lock{mutex_};
@@ -134,7 +136,7 @@ class Loader::Running {
     const engine::Lock lock{mutex_};
     return position_;
   }
-  Result<void> restart(const engine::Position& at, std::vector<std::int64_t> sizes) EXCLUDES(mutex_) {
+  Result<void> restart(const engine::Position& at, std::vector<std::int64_t> sizes, const Plan& plan) EXCLUDES(mutex_) {
     scheduler()->close();
     std::shared_ptr<engine::Scheduler>
         other;  // after the swap: the old scheduler, or the new one if the loader was closed
@@ -142,13 +144,14 @@ class Loader::Running {
     engine::Position start = at;
     start.saved.reset();  // the new States has them
     const auto make = [&] {
-      other = run_from(start);
-      states = states_from(at);
+      other = run_from(plan, start);
+      states = states_from(plan, at);
     };
     if (auto thrown = engine::catch_all(make, engine::no_memory_for_run)) return *thrown;
     const engine::Lock lock{mutex_};
     if (closed_) return engine::was_closed;
     std::swap(scheduler_, other);
+    plan_ = plan;
     if (states_) states_->retire();
     states_ = std::move(states);
     summary_.reset();
@@ -162,7 +165,7 @@ class Loader::Running {
     constexpr std::chrono::milliseconds look{100};
     const std::int64_t apart = std::max<std::int64_t>(1, options_.batch_count);
     const std::int64_t last = number - 1 - (number - 1 - options_.batch_index % apart + apart) % apart;
-    FOREBAY_DO(restart({}, {}));
+    FOREBAY_DO(restart({}, {}, plan_));
     if (last < 0) return {};
     const auto run = scheduler();
     run->leave_out_before(last);
@@ -224,14 +227,13 @@ class Loader::Running {
   std::optional<engine::SourceSizes> summary_;  // of sizes_, when it was needed
   std::optional<engine::LineCount> lines_;      // of an error that was not given yet
 
-  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const engine::Position& at) const {
+  [[nodiscard]] std::shared_ptr<engine::Scheduler> run_from(const Plan& plan, const engine::Position& at) const {
     const Shard own = shard();
-    if (!engine::own_stream(own))
-      return std::make_shared<engine::Scheduler>(engine::share_program(plan_), options_, at);
+    if (!engine::own_stream(own)) return std::make_shared<engine::Scheduler>(engine::share_program(plan), options_, at);
     RunOptions whole = options_;  // of its own program
     whole.shard_index = 0;
     whole.shard_count = 1;
-    const engine::Program& program = engine::program_of(plan_);
+    const engine::Program& program = engine::program_of(plan);
     if (own.by == ShardBy::element)
       return std::make_shared<engine::Scheduler>(engine::element_shard(program, own.index, own.count), whole, at);
     const engine::FileShard files = engine::file_shard(program, own.index, own.count, whole);
@@ -240,12 +242,13 @@ class Loader::Running {
                                                engine::RunParts{.passes = files.passes});
   }
 
-  [[nodiscard]] std::shared_ptr<States> states_from(const engine::Position& at) const {
-    if (engine::program_of(plan_).batching.states.empty()) return nullptr;
-    return std::make_shared<States>(engine::share_program(plan_), shard(), at);
+  [[nodiscard]] std::shared_ptr<States> states_from(const Plan& plan, const engine::Position& at) const {
+    if (engine::program_of(plan).batching.states.empty()) return nullptr;
+    return std::make_shared<States>(engine::share_program(plan), shard(), at);
   }
 
-  Plan plan_;
+  const Plan planned_;  // as the loader was started
+  Plan plan_;           // with what restarts have changed; for the thread that calls `next`
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
@@ -359,10 +362,13 @@ void LoaderAccess::end_epoch(Loader& loader) { loader.running_->end_epoch(); }
 
 engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
+const Plan& LoaderAccess::planned(const Loader& loader) { return loader.running_->planned(); }
+
 Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, std::vector<std::int64_t> sizes,
-                                   std::string notice) {
+                                   std::string notice, std::optional<Plan> plan) {
   if (loader.running_->forked()) return forked_error();
-  FOREBAY_DO(loader.running_->restart(position, std::move(sizes)));
+  const Plan own = plan ? *std::move(plan) : loader.running_->plan();
+  FOREBAY_DO(loader.running_->restart(position, std::move(sizes), own));
   loader.running_->failure.reset();
   loader.running_->notice = std::move(notice);
   return {};

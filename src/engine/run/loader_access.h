@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,13 @@ struct LoaderAccess {
   /// The sizes that the run's files had when it opened them. Those of the other files are asked for in the first call,
   /// and counted until the file is opened.
   [[nodiscard]] static engine::SourceSizes sizes(const Loader& loader);
-  /// `sizes`: of the files now, by number.
+  /// The plan as the loader was started with it: without what restarts have changed.
+  [[nodiscard]] static const Plan& planned(const Loader& loader);
+  /// `sizes`: of the files now, by number. `plan`: how the run goes on, when a restart has changed it or an earlier
+  /// one.
   [[nodiscard]] static Result<void> restart(Loader& loader, const engine::Position& position,
-                                            std::vector<std::int64_t> sizes, std::string notice);
+                                            std::vector<std::int64_t> sizes, std::string notice,
+                                            std::optional<Plan> plan = {});
 };
 
 }  // namespace forebay

@@ -254,4 +254,17 @@ RowPart made_part_of(const std::string& name, const std::shared_ptr<const Progra
   return out;
 }
 
+void set_made(const std::string& name, const std::shared_ptr<const Program>& made, Program& out) {
+  out.made = made;
+  out.made_of = [name, made](std::int64_t index, std::int64_t count) { return made_part_of(name, made, index, count); };
+}
+
+void replace_made(const std::shared_ptr<const Program>& made, Program& out) {
+  const std::string& name = out.source.files.front();
+  auto rows = std::make_shared<RowSource>(*out.source.rows);
+  rows->parts.front() = made_part(name, made);
+  out.source.rows = std::move(rows);
+  set_made(name, made, out);
+}
+
 }  // namespace forebay::engine

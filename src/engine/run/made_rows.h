@@ -27,4 +27,9 @@ namespace forebay::engine {
 [[nodiscard]] RowPart made_part_of(const std::string& name, const std::shared_ptr<const Program>& program,
                                    std::int64_t index, std::int64_t count);
 
+/// Tells a program that its source is the rows of `made`, under this name.
+void set_made(const std::string& name, const std::shared_ptr<const Program>& made, Program& out);
+/// Puts another program in the place of the one whose rows are the source of `out`.
+void replace_made(const std::shared_ptr<const Program>& made, Program& out);
+
 }  // namespace forebay::engine

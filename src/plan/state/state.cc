@@ -36,8 +36,6 @@ Result<Position> read_position(const std::vector<Section>& sections) {
 constexpr std::string_view file_shards = "shards by file";
 constexpr std::string_view element_shards = "shards by element";
 
-constexpr std::string_view weights_part = "weights";
-
 /// The last pass that a run has decided about when it stands there. Where batches straddle passes and a batcher or an
 /// order on batches holds some, the position does not tell.
 std::int64_t last_pass(const engine::Program& program, const Position& at) {
@@ -48,10 +46,9 @@ std::int64_t last_pass(const engine::Program& program, const Position& at) {
 /// The parts of a plan that decide about a run up to a position.
 PlanParts parts_of(const Plan& plan, const Shard& shard, const Position& at) {
   PlanParts out;
-  const engine::Program* source = &engine::program_of(plan);
-  const std::int64_t last = last_pass(*source, at);
-  while (source->made) source = source->made.get();
-  if (source->combining.passes) out.emplace_back(weights_part, hex(source->combining.passes(last)));
+  const engine::Program& program = engine::program_of(plan);
+  const std::int64_t last = last_pass(program, at);
+  if (const auto& passes = innermost(program).combining.passes) out.emplace_back(weights_part, hex(passes(last)));
   for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
   if (engine::own_stream(shard))
     out.emplace_back(shard.by == ShardBy::file ? file_shards : element_shards,
@@ -62,8 +59,8 @@ PlanParts parts_of(const Plan& plan, const Shard& shard, const Position& at) {
   return out;
 }
 
-/// Returns the names of the parts that differ or that only one of the two has.
-std::string differing(const State& state, const PlanParts& now) {
+/// The names of the parts that differ or that only one of the two has.
+std::vector<std::string> differing(const State& state, const PlanParts& now) {
   std::vector<std::string> names;
   const auto add = [&](const auto& ours, const auto& theirs) {
     for (const auto& part : ours) {
@@ -73,23 +70,7 @@ std::string differing(const State& state, const PlanParts& now) {
   };
   add(state.plan, now);
   add(now, state.plan);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// The weights of a mixture are others for passes that the run has decided about.
-Error other_weights(const engine::Program& program, const Position& at) {
-  if (last_pass(program, at) != at.epoch)
-    return refused(
-        Detail::failed_precondition,
-        "the weights of the mixture are others than those of the run that saved the state, which held rows "
-        "of several passes; go on with those (with \"epoch_boundary\": \"hard\" a run holds rows of one pass, "
-        "and may go on with other weights for later ones)");
-  return refused(
-      Detail::failed_precondition,
-      fmt::format("the state stands in pass {0}, and the weights of the mixture up to that pass are others than "
-                  "those of the run that saved it; to go on with other weights, keep those and say from which "
-                  "later pass on there are others: \"weights\": [[0, [those of that run]], [{1}, [others]]]",
-                  at.epoch, at.epoch + 1));
+  return names;
 }
 
 std::string shards_text(const PlanParts& parts) {
@@ -116,10 +97,14 @@ std::string counted(std::int64_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
+/// `added`: branches that the run of the state did not have; the last ones.
 Result<void> check_sources(const engine::SourceSizes& then, const engine::Program& program,
-                           std::span<const std::int64_t> sizes) {
-  if (program.made) return check_sources(then, *program.made, sizes);
-  const std::vector<std::string> files = engine::data_files(program);
+                           std::span<const std::int64_t> sizes, std::size_t added) {
+  if (program.made) return check_sources(then, *program.made, sizes, added);
+  std::vector<std::string> files = engine::data_files(program);
+  for (std::size_t i = program.branches.size() - added; i < program.branches.size(); ++i)
+    files.resize(files.size() - engine::data_files(program.branches[i]).size());
+  sizes = sizes.first(files.size());
   const engine::SourceSizes now = engine::summary(files, sizes);
   if (then == now) return {};
   if (program.source.rows)
@@ -157,25 +142,36 @@ Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::Sou
         "the document says `deterministic: false`: its order depends on timing, so no state can name a place "
         "in it; set `deterministic` to true");
   }
-  const State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard, position)};
+  State state{.sections = engine::sections_of(position), .data = sizes, .plan = parts_of(plan, shard, position)};
+  add_mixture(engine::program_of(plan), state.sections);
   return document_of(state);
 }
 
-Result<Position> read_state(const Plan& plan, const Shard& shard, std::span<const std::int64_t> sizes,
-                            const Json& json) {
-  FOREBAY_TRY(const State state, read_document(json));
-  FOREBAY_TRY(const Position position, read_position(state.sections));
+Result<Restart> read_state(const Plan& plan, const Shard& shard, std::span<const std::int64_t> sizes, const Json& json,
+                           const Accepted& accepted) {
+  FOREBAY_TRY(State state, read_document(json));
+  FOREBAY_TRY(const auto mixture, take_mixture(state.sections));
+  FOREBAY_TRY(Position position, read_position(state.sections));
   const PlanParts now = parts_of(plan, shard, position);
   FOREBAY_DO(check_shards(state.plan, now));
-  const engine::Program& program = engine::program_of(plan);
-  if (const std::string changed = differing(state, now); !changed.empty()) {
-    if (changed == weights_part) return other_weights(program, position);
-    return refused(Detail::failed_precondition,
-                   fmt::format("the state belongs to another plan; what differs: {}", changed));
-  }
-  FOREBAY_DO(check_sources(state.data, program, sizes));
+  const std::vector<std::string> parts = differing(state, now);
+  const bool told = last_pass(engine::program_of(plan), position) == position.epoch;
+  FOREBAY_TRY(Plan changed,
+              go_on_with(plan, shard, {.mixture = mixture, .at = position, .parts = parts, .told = told}, accepted));
+  const engine::Program& program = engine::program_of(changed);
+  const std::size_t branches = innermost(program).branches.size();
+  const std::size_t added = mixture ? branches - mixture->branches : 0;
+  if (!position.branches.empty()) position.branches.resize(position.branches.size() + added);
+  FOREBAY_DO(check_sources(state.data, program, sizes, added));
   FOREBAY_DO(engine::check_position(position, program, shard));
-  return position;
+  Restart out{.at = std::move(position), .plan = std::move(changed)};
+  if (program.made && !parts.empty() && out.at.mixed != engine::MixedPlace{})
+    out.notice = fmt::format(
+        "the rows of the mixture are made before the stages behind it, so it changes with epoch {}: what is left of "
+        "the "
+        "epochs before that is as it was",
+        out.at.mixed.pass);
+  return out;
 }
 
 namespace {
@@ -218,7 +214,8 @@ Result<Json> parse_state(std::string_view text) {
 }
 
 Result<std::string> state_text(const Json& json) {
-  FOREBAY_TRY(const plan::State state, plan::read_document(json));
+  FOREBAY_TRY(plan::State state, plan::read_document(json));
+  FOREBAY_TRY(const auto mixture, plan::take_mixture(state.sections));
   FOREBAY_TRY(const engine::Position at, plan::read_position(state.sections));
   std::string out = fmt::format(
       "next batch: {}, at {:.1f} % of epoch {}\nepoch to replay: {}, from batch {}\nfiles: {} with {} bytes"
@@ -226,6 +223,11 @@ Result<std::string> state_text(const Json& json) {
       at.number(), static_cast<double>(at.done) / 1e4, at.epoch, at.epoch, at.batch, state.data.files,
       state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
+  if (mixture) {
+    out += fmt::format("\nbranches: {}", mixture->branches);
+    for (const plan::Change& change : mixture->earlier)
+      out += fmt::format("; {} to row {} of pass {}", change.branches, change.until.row, change.until.pass);
+  }
   if (at.saved) out += fmt::format("\nsaved states: of {} sequences", std::ranges::count(at.saved->live, true));
   return out;
 }
@@ -277,11 +279,14 @@ Result<Json> Loader::state_at(const Json& after) const {
   return plan::write_state(plan(), shard, LoaderAccess::sizes(*this), at);
 }
 
-Result<void> Loader::restore(const Json& state) {
-  const engine::Program& program = engine::program_of(plan());
-  std::vector<std::int64_t> now = engine::ask_sizes(program);
-  FOREBAY_TRY(const engine::Position position, plan::read_states(plan(), LoaderAccess::shard(*this), now, state));
-  return LoaderAccess::restart(*this, position, std::move(now), plan::notice_of(position, program));
+Result<void> Loader::restore(const Json& state, std::span<const std::string> accept) {
+  FOREBAY_TRY(const plan::Accepted accepted, plan::Accepted::of(accept));
+  const Plan& planned = LoaderAccess::planned(*this);
+  std::vector<std::int64_t> now = engine::ask_sizes(engine::program_of(planned));
+  FOREBAY_TRY(plan::Restart found, plan::read_states(planned, LoaderAccess::shard(*this), now, state, accepted));
+  std::string notice = plan::notice_of(found.at, engine::program_of(found.plan));
+  if (!found.notice.empty()) notice += (notice.empty() ? "" : "; ") + found.notice;
+  return LoaderAccess::restart(*this, found.at, std::move(now), notice, std::move(found.plan));
 }
 
 Result<void> Loader::begin_anew() {

@@ -10,6 +10,7 @@
 
 #include "columns/crc32c.h"
 #include "engine/program/saved_states.h"
+#include "plan/state/changes.h"
 #include "plan/state/state.h"
 #include "plan/state/state_data.h"
 
@@ -110,7 +111,7 @@ Result<std::vector<Section>> read_sections(const Json& state) {
     FOREBAY_DO(state_member(*json, stage.c_str(), Json::Kind::object, "an object"));
     Section section{.stage = stage, .values = {}};
     for (const auto& [name, member] : values.members()) {
-      if (member.is(Json::Kind::string) && stage == engine::saver_stage) {
+      if (member.is(Json::Kind::string) && (stage == engine::saver_stage || is_mixture(stage))) {
         section.texts.emplace_back(name, member.string());
         continue;
       }

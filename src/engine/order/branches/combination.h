@@ -35,6 +35,8 @@ class Combination final : public Handles {
   /// Where the branches stand at the beginning of the next pass.
   [[nodiscard]] std::vector<BranchCursor> cursors() const;
   [[nodiscard]] double done() const;  ///< The done part of the pass: 0 … 1.
+  /// The pass and its turns so far. Not of branches side by side.
+  [[nodiscard]] MixedPlace place() const { return {.pass = turns_->pass(), .row = turns_->given()}; }
 
  private:
   Result<bool> one(Handle& out);           // false: the pass is over

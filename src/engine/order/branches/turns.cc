@@ -2,18 +2,49 @@
 #include "engine/order/branches/turns.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace forebay::engine {
 
+Turns::Turns(const Program& program)
+    : program_{program}, most_{program.combining.end.when == PassEnd::When::rows ? program.combining.end.rows : -1} {
+  constexpr std::uint64_t purposes_apart = std::uint64_t{1} << 32;  // far from those of orders
+  const auto add = [&](const Combining& combining, std::size_t branches) {
+    combiners_.push_back(
+        combining.make({.seed = program.seed, .purpose = purposes_apart * combiners_.size(), .branches = branches}));
+  };
+  for (const EarlierCombining& earlier : program.earlier) add(earlier.combining, earlier.branches);
+  add(program.combining, program.branches.size());
+}
+
 void Turns::begin(std::int64_t pass) {
-  combiner_->begin(pass);
-  open_.assign(program_.branches.size(), true);
-  open_left_ = open_.size();
-  completed_.assign(open_.size(), false);
+  pass_ = pass;
+  open_.clear();
+  completed_.clear();
+  open_left_ = 0;
+  stage_ = 0;
   chosen_ = none;
   given_ = 0;
   over_ = false;
+  enter(pass, 0);
 }
+
+/// Goes to what the combination is from row `row` of pass `pass` on. Branches that join are open.
+void Turns::enter(std::int64_t pass, std::int64_t row) {
+  const auto& earlier = program_.earlier;
+  while (stage_ < earlier.size() && std::tie(earlier[stage_].pass, earlier[stage_].row) <= std::tie(pass, row))
+    ++stage_;
+  const bool of_today = stage_ == earlier.size();
+  const std::size_t branches = of_today ? program_.branches.size() : earlier[stage_].branches;
+  open_left_ += branches - open_.size();
+  open_.resize(branches, true);
+  completed_.resize(branches, false);
+  change_ = !of_today && earlier[stage_].pass == pass ? earlier[stage_].row : -1;
+  combiner_ = combiners_[stage_].get();
+  combiner_->begin(pass);
+}
+
+void Turns::change() { enter(pass_, given_); }
 
 /// A branch that repeats is left out once its epoch was empty: so would be all that follow.
 bool Turns::ended(bool empty) {

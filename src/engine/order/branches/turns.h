@@ -22,15 +22,13 @@ class Turns {
   static constexpr auto none = static_cast<std::size_t>(-1);
 
   /// `program` has branches that are not side by side, and outlives this object.
-  explicit Turns(const Program& program)
-      : program_{program},
-        combiner_{program.combining.make({.seed = program.seed, .branches = program.branches.size()})},
-        most_{program.combining.end.when == PassEnd::When::rows ? program.combining.end.rows : -1} {}
+  explicit Turns(const Program& program);
 
   void begin(std::int64_t pass);
   /// The branch whose turn it is, the same one until `took` or `ended`; `none` at the end of the pass.
   [[nodiscard]] std::size_t next() {
     if (chosen_ != none || over_) return chosen_;
+    if (given_ == change_) change();
     over_ = open_left_ == 0 || given_ == most_;
     if (!over_) chosen_ = combiner_->next(open_);
     return chosen_;
@@ -45,13 +43,21 @@ class Turns {
 
   [[nodiscard]] std::int64_t given() const { return given_; }  ///< Elements of the pass.
   /// Whether the branch came to the end of an epoch in this pass.
-  [[nodiscard]] bool completed(std::size_t branch) const { return completed_[branch]; }
+  [[nodiscard]] bool completed(std::size_t branch) const { return branch < completed_.size() && completed_[branch]; }
+  [[nodiscard]] std::int64_t pass() const { return pass_; }  ///< The one that `begin` was told last.
 
  private:
+  void enter(std::int64_t pass, std::int64_t row);
+  void change();
+
   const Program& program_;
-  const std::unique_ptr<Combiner> combiner_;
-  const std::int64_t most_;  // elements of a pass; -1: as many as there are
-  std::vector<bool> open_;   // may have elements left in this pass
+  std::vector<std::unique_ptr<Combiner>> combiners_;  // of Program::earlier, and the one of today
+  std::size_t stage_ = 0;                             // the one of them that has its turn
+  Combiner* combiner_ = nullptr;                      // the same
+  std::int64_t pass_ = 0;
+  std::int64_t change_ = -1;  // elements of the pass after which the next of them follows; -1: not in this pass
+  const std::int64_t most_;   // elements of a pass; -1: as many as there are
+  std::vector<bool> open_;    // may have elements left in this pass
   std::size_t open_left_ = 0;
   std::vector<bool> completed_;
   std::size_t chosen_ = none;

@@ -90,8 +90,8 @@ Result<Json> StagedBatches::state() const {
   return begin_ ? loader_->state_at(*begin_) : loader_->state();
 }
 
-Result<void> StagedBatches::restore(const Json& state) {
-  FOREBAY_DO(loader_->restore(state));
+Result<void> StagedBatches::restore(const Json& state, std::span<const std::string> accept) {
+  FOREBAY_DO(loader_->restore(state, accept));
   line_.clear();
   failure_.reset();
   ended_ = false;

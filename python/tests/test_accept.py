@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`load_state_dict(state, accept=…)`: a mixture with other weights, or with more branches, from where the run stands."""
+import collections
+import json
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+
+import forebay as fb
+from command import COMMAND
+
+SIZES = {0: 60, 1000: 45, 2000: 30}   # rows of the branches by their first value
+
+
+def source(first):
+    rows = SIZES[first]
+    lengths = [1 + i % 4 for i in range(rows)]
+    frames = fb.Ragged(np.repeat(np.arange(first + 1, first + rows + 1), lengths), np.cumsum([0, *lengths]))
+    return fb.arrays({"frames": frames, "x": np.arange(first, first + rows)}, name=f"a{first}")
+
+
+A, B, C = (source(first) for first in SIZES)
+
+STAGES = {
+    "batch": lambda pipe: pipe.batch(8, remainder="keep", pad=True),
+    "shuffle": lambda pipe: pipe.shuffle(buffer=16).batch(8, remainder="keep", pad=True),
+    "laplace": lambda pipe: pipe.laplace(buffer=12, by="x").batch(8, remainder="keep", pad=True),
+    "shuffle_batches": lambda pipe: pipe.batch(8, remainder="keep", pad=True).shuffle_batches(buffer=3),
+    "token_budget": lambda pipe: pipe.token_budget(16),
+    "buckets": lambda pipe: pipe.buckets("frames", [2, 4], [4]),
+    "frames": lambda pipe: pipe.frames(batch_size=20),
+    "packed": lambda pipe: pipe.packed(8, 2, segment_ids="sequences"),
+    "filter": lambda pipe: pipe.filter("x % 3 != 0").batch(8, remainder="keep", pad=True),
+}
+MADE = {"filter"}   # stages for which rows of the mixture are made first
+
+
+def pipeline(branches, weights, stage="batch", boundary="straddle", until="all", repeat=False):
+    pipe = STAGES[stage](fb.mix(branches, weights=weights, until=until, repeat=repeat))
+    return pipe.epochs(3).epoch_boundary(boundary)
+
+
+def all_of(batch):
+    """The rows of a batch; of a packed one, the sequences in it."""
+    if "sequences" not in batch.keys():
+        return tuple(value for value, there in zip(batch["x"].tolist(), batch.mask.tolist()) if there)
+    frames = collections.Counter((batch["frames"].ravel() - 1)[batch["sequences"].ravel() > 0].tolist())
+    return tuple(value for value, count in frames.items() for _ in range(count // (1 + value % 1000 % 4)))
+
+
+def rest(loader, most=None):
+    """The next batches: all that are left, or so many."""
+    found = []
+    while len(found) != most and (batch := next(loader, None)) is not None:
+        found.append(all_of(batch))
+    return found
+
+
+def at_batch(pipe, number, **options):
+    """The first batches, and the state after them."""
+    with pipe.load(**options) as loader:
+        return [all_of(next(loader)) for _ in range(number)], loader.state_dict()
+
+
+def going_on(pipe, state, accept=(), **options):
+    """The batches from the state on, and the state after five of them with what comes then."""
+    with warnings.catch_warnings(), pipe.load(**options) as loader:
+        warnings.simplefilter("ignore")
+        loader.load_state_dict(state, accept=accept)
+        first = rest(loader, 5)
+        later = loader.state_dict()
+        return first + rest(loader), later
+
+
+@pytest.mark.parametrize("boundary", ["straddle", "hard"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_mixture_goes_on_with_other_weights(stage, boundary):
+    old, new = pipeline([A, B], [1, 1], stage, boundary), pipeline([A, B], [1, 9], stage, boundary)
+    length = len(at_batch(old, 0)[0]) + len(rest(old.load()))
+    for number in (0, 1, 3, 7, 12, 13, length // 2, length - 1, length):
+        before, state = at_batch(old, number)
+        after, later = going_on(new, state, ["weights"])
+        kept = collections.Counter(value for batch in rest(old.load()) for value in batch)
+        assert collections.Counter(value for batch in before + after for value in batch) == kept, "a row is lost or comes twice"
+        assert going_on(new, state, ["weights"], threads=4)[0] == after
+        assert going_on(new, later)[0] == after[5:], "a later state goes on without `accept`"
+        with new.load() as loader:   # the numbers of batches are those of the run that was changed
+            loader.load_state_dict(later)
+            for wanted in range(0, len(before + after), 5):
+                loader.seek(wanted)
+                assert all_of(next(loader)) == (before + after)[wanted]
+            loader.begin_anew()
+            assert rest(loader) == before + after
+
+
+@pytest.mark.parametrize("combine", [fb.mix, fb.round_robin, fb.concat, fb.join])
+@pytest.mark.parametrize("stage", ["batch", "shuffle", "token_budget", "filter"])
+def test_a_combination_goes_on_with_one_branch_more(combine, stage):
+    until = {"until": "all"} if combine in (fb.mix, fb.round_robin) else {}
+
+    def of(*branches):
+        return STAGES[stage](combine(list(branches), **until)).epochs(3)
+
+    for number in (0, 1, 6, 11):
+        before, state = at_batch(of(A, B), number)
+        with of(A, B, C).load() as loader, pytest.raises(fb.StateError, match=r"has 3 branches, and had 2 .*accept 'branches'"):
+            loader.load_state_dict(state)
+        after, later = going_on(of(A, B, C), state, ["branches"])
+        counts = collections.Counter(value for batch in before + after for value in batch)
+        ours = [value for value in range(2000, 2030) if stage != "filter" or value % 3]
+        passes = {counts[value] for value in ours}
+        assert passes <= {1, 2, 3} and len(passes) == 1, "all passes from then on have the new branch, each row once"
+        assert all(count == 3 for value, count in counts.items() if value < 2000)
+        assert going_on(of(A, B, C), state, ["branches"], threads=4)[0] == after
+        assert going_on(of(A, B, C), later)[0] == after[5:]
+
+
+def test_the_new_weights_hold_from_the_next_row_on():
+    old, new = (pipeline([A, B], weights, until=2000, repeat=True) for weights in ([1, 1], [1, 99]))
+    before, state = at_batch(old, 100)
+    after, _ = going_on(new, state, ["weights"])
+    share = [sum(value >= 1000 for batch in part for value in batch) / sum(map(len, part)) for part in (before, after[:100])]
+    assert 0.4 < share[0] < 0.6 and share[1] > 0.97
+
+
+def test_a_run_is_changed_several_times():
+    weights = [[1, 1], [1, 5], [5, 1], [2, 3]]
+    pipes = [pipeline([A, B], each, "shuffle") for each in weights]
+    whole, state = at_batch(pipes[0], 4)
+    for pipe in pipes[1:]:
+        with pipe.load() as loader:
+            loader.load_state_dict(state, accept="weights")
+            whole += [all_of(next(loader)) for _ in range(4)]
+            state = loader.state_dict()
+    last, _ = going_on(pipes[-1], state)
+    with pipes[-1].load() as loader:
+        loader.load_state_dict(state)
+        loader.seek(0)
+        assert rest(loader) == whole + last
+    assert len(json.dumps(state)) < 2048
+    assert [state["sections"][f"mixture/{i}"]["options"] for i in range(3)] == ["[1,1]", "[1,5]", "[5,1]"]
+
+
+@pytest.mark.parametrize("stage", ["batch", "packed", "token_budget"])
+def test_all_row_shards_change_at_the_same_row(stage):
+    old, new = pipeline([A, B], [1, 1], stage), pipeline([A, B], [1, 9], stage)
+    _, state = at_batch(old, 5)
+    whole, _ = going_on(new, state, ["weights"])
+    shares = []
+    for index in range(2):
+        _, own = at_batch(old, 5, shard=(index, 2))
+        assert own == state
+        shares.append(going_on(new, own, ["weights"], shard=(index, 2), threads=1 + 3 * index)[0])
+    for batch, *parts in zip(whole, *shares):
+        assert collections.Counter(batch) == collections.Counter(value for part in parts for value in part)
+    batches = [going_on(new, state, ["weights"], shard={"index": index, "count": 2, "by": "batch"})[0] for index in range(2)]
+    assert sorted(batches[0] + batches[1]) == sorted(whole)
+
+
+def test_identities_tell_a_changed_run_from_others():
+    old, new = pipeline([A, B], [1, 1]), pipeline([A, B], [1, 9])
+    _, state = at_batch(old, 5)
+    with new.load() as plain, new.load() as changed, new.load() as alike:
+        changed.load_state_dict(state, accept=["weights"])
+        alike.load_state_dict(changed.state_dict())
+        assert changed.identity() == alike.identity() != plain.identity()
+
+
+def test_rows_that_are_made_change_with_the_next_epoch():
+    old, new = pipeline([A, B], [1, 1], "filter"), pipeline([A, B], [1, 9], "filter")
+    _, state = at_batch(old, 3)
+    with new.load() as loader:
+        with pytest.warns(RuntimeWarning, match="rows of the mixture are made before the stages behind it, so it changes with epoch 1"):
+            loader.load_state_dict(state, accept=["weights"])
+        unchanged = rest(old.load())
+        first_pass = 40 + 30   # rows that the filter lets through
+        assert sum(rest(loader), ())[:first_pass - 24] == sum(unchanged, ())[24:first_pass]
+
+
+def test_what_may_not_differ():
+    _, state = at_batch(pipeline([A, B], [1, 1]), 3)
+
+    def refusal(pipe, accept=(), **options):
+        with pipe.load(**options) as loader:
+            before = loader.state_dict()
+            with pytest.raises((fb.StateError, fb.ConfigError, TypeError)) as caught:
+                loader.load_state_dict(state, accept=accept)
+            assert loader.state_dict() == before
+            return str(caught.value)
+
+    other = pipeline([A, B], [1, 9])
+    assert "others than those of the run that saved the state, [1,1], which stands before row 24 of pass 0" in refusal(other)
+    assert "accept: must be \"weights\" or \"branches\", found 'weight'" in refusal(other, ["weight"])
+    assert "accept" in refusal(other, 3)
+    assert "accept 'branches'" in refusal(pipeline([A, B, C], [1, 1, 1]), ["weights"])
+    assert "branch/1" in refusal(pipeline([A, C], [1, 1]), ["weights", "branches"])
+    assert "branches can be added behind the others, but not taken out" in refusal(pipeline([A], [1]), ["weights", "branches"])
+    assert "steps/0" in refusal(pipeline([A, B], [1, 9], "shuffle"), ["weights"])
+    old, other = (fb.mix([A, B], weights=weights, until="all").batch(8, remainder="drop", pad=True) for weights in ([1, 1], [1, 9]))
+    dealt = {"index": 0, "count": 2, "by": "element"}
+    _, state = at_batch(old, 3, shard=dealt)
+    assert "shards by file or element do not agree" in refusal(other, ["weights"], shard=dealt)
+
+
+def test_the_command_accepts_it(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.arange(60))
+    np.savez(tmp_path / "b.npz", x=np.arange(1000, 1045))
+
+    def document(weights):
+        branches = [{"source": {"npz": {"files": [name]}}} for name in ("a.npz", "b.npz")]
+        path = tmp_path / f"{weights[1]}.json"
+        path.write_text(json.dumps({"source": {"mix": {"weights": weights, "until": "all", "branches": branches}},
+                                    "steps": [{"batch": {"size": 8}}]}))
+        return path.name
+
+    def run(*arguments):
+        return subprocess.run([COMMAND, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    assert run(document([1, 1]), "--batches", "4", "--save-state", "state").returncode == 0
+    refused = run(document([1, 9]), "--resume", "state")
+    assert refused.returncode != 0 and "`--accept weights`" in refused.stderr
+    accepted = run(document([1, 9]), "--resume", "state", "--accept", "weights", "--json")
+    assert accepted.returncode == 0 and json.loads(accepted.stdout)["rows"] == 105 - 32, accepted.stderr
