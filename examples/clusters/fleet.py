@@ -2,7 +2,8 @@
 """A job whose batches are made on all machines of a Ray cluster: the driver starts the fleet, and trains.
 
     sbatch examples/clusters/fleet.sbatch
-    ray job submit --working-dir . -- python examples/clusters/fleet.py        # KubeRay, or any other cluster
+    kubectl apply -f examples/clusters/fleet.yaml                             # KubeRay
+    ray job submit --working-dir . -- python examples/clusters/fleet.py       # any other cluster
 """
 import argparse
 import pathlib

@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
 import ray
+import yaml
 from conftest import ROOT
 from fleets import start_cluster
 
@@ -62,3 +64,21 @@ def test_a_fleet(tmp_path: pathlib.Path) -> None:
     rows = re.search(r"(\d+) rows, mean tip [\d.]+ dollars, made by 2 workers", printed)
     with fb.load(ROOT / "examples/taxi/loader.json") as loader:
         assert rows is not None and int(rows[1]) == sum(batch.valid_rows for batch in loader)
+
+
+def test_a_job_of_kuberay() -> None:
+    job = yaml.safe_load((ROOT / "examples/clusters/fleet.yaml").read_text())
+    spec = job["spec"]
+    cluster = spec["rayClusterSpec"]
+    assert (job["apiVersion"], job["kind"], cluster["authOptions"]) == ("ray.io/v1", "RayJob", {"mode": "token"})
+    program, *arguments = shlex.split(spec["entrypoint"])
+    workers = int(arguments[arguments.index("--workers") + 1])
+    assert program == "python" and workers == cluster["workerGroupSpecs"][0]["replicas"]
+    start_cluster()
+    try:
+        done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                                   "RAY_ADDRESS": ray.get_runtime_context().gcs_address})
+    finally:
+        ray.shutdown()
+    assert f"made by {workers} workers" in done.stdout, done.stdout + done.stderr

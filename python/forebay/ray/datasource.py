@@ -33,7 +33,8 @@ class Datasource(_base):   # type: ignore[misc]
         ds = ray.data.read_datasource(fr.Datasource("eval.json"))
         ds.map_batches(Model).write_parquet("predictions")
 
-    doc                a Pipeline, a document, or the path of one; its run has an end
+    doc                a Pipeline, a document, or the path of one; its run has an end. Tasks have another working directory: the files of a Pipeline
+                       or dict have absolute paths, those of a document by path count from its folder
     batches_per_task   of one read task; None: what gives as many tasks as Ray Data asks for
     threads            of one task
 
