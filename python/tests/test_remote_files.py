@@ -166,6 +166,38 @@ def test_indexes_are_stored_elsewhere_and_belong_to_one_version(parts: "list[pat
         assert sum(len(batch["id"]) for batch in values(loader)) == 68
 
 
+@pytest.mark.parametrize("order", ["global", "buffer", "mix", "made"])
+def test_versions_are_asked_for_once_until_a_restart(order: str, parts: "list[pathlib.Path]", tmp_path: pathlib.Path,
+                                                     store: "tuple[str, Store]") -> None:
+    where, files = store
+    plain = [parts[0], parts[3]]
+    for path in plain:
+        files.put(f"{where}/{path.name}", path.read_bytes())
+    names = [f"{where}/{path.name}" for path in plain]
+    pipe = {"global": lambda: records(names).shuffle("global"), "buffer": lambda: records(names).shuffle(buffer=10),
+            "mix": lambda: fb.mix([records(name) for name in names], until="all"),
+            "made": lambda: fb.mix([records(name) for name in names], until="all").filter("id >= 0").shuffle("global")}[order]()
+    pipe = pipe.batch(8, remainder="keep").epochs(2)
+    with pipe.load(index_dir=tmp_path) as loader:
+        whole = values(loader)
+
+    def finds() -> int:
+        """Calls of `info` but those that follow a range."""
+        kinds = [kind for kind, _ in files.calls]
+        return kinds.count("info") - kinds.count("read")
+
+    with pipe.load(index_dir=tmp_path) as loader:
+        files.calls.clear()
+        for number in (3, 0, 7, 11, 5):
+            loader.seek(number)
+            assert values([next(loader)]) == [whole[number]]
+        assert finds() <= len(plain)
+        state = loader.state_dict()
+        files.put(names[0], files.objects[names[0]][0] + b"more")   # a restart sees it, a seek must not mix it in
+        with pytest.raises(fb.StateError, match="the files have changed"):
+            loader.load_state_dict(state)
+
+
 def test_list_files_are_read_from_anywhere_and_name_files_anywhere(tmp_path: pathlib.Path) -> None:
     for number in range(2):
         fb.write_records(tmp_path / f"{number}.tfrecord", [fb.encode_example({"id": [10 * number + i]}) for i in range(10)])

@@ -109,9 +109,10 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
           .max_decompressed_bytes = source.max_decompressed_bytes};
 }
 
-std::vector<std::optional<io::FileIdentity>> requested_identities(const Source& source,
+std::vector<std::optional<io::FileIdentity>> requested_identities(const Program& program,
                                                                   std::span<const std::uint32_t> files,
                                                                   const std::function<bool()>& go_on) {
+  const Source& source = program.source;
   std::vector<std::optional<io::FileIdentity>> out(files.size());
   std::vector<std::string> paths;
   std::vector<std::size_t> places;
@@ -120,7 +121,7 @@ std::vector<std::optional<io::FileIdentity>> requested_identities(const Source& 
     paths.push_back(source.files[files[i]]);
     places.push_back(i);
   }
-  const auto found = find_files(paths, go_on);
+  const auto found = find_files(paths, go_on, program.known);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].ok() && found[i]->version != 0) out[places[i]] = io::identity_of(*found[i]);
   }
@@ -131,7 +132,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<io::FileIdentity>> identities;
   try {
-    identities = requested_identities(program.source, files, go_on);
+    identities = requested_identities(program, files, go_on);
   } catch (const Closed&) {
     return Error{Code::cancelled, "interrupted"};
   }

@@ -184,7 +184,8 @@ std::string changes_since(const SourceSizes& then, std::span<const std::string> 
 namespace {
 
 /// Asks for the sizes of the files that are not local, all together.
-void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t> sizes) {
+void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t> sizes,
+                   const std::shared_ptr<KnownVersions>& known) {
   std::vector<std::string> paths;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -193,13 +194,13 @@ void ask_requested(const std::vector<std::string>& files, std::span<std::int64_t
     numbers.push_back(i);
   }
   if (paths.empty()) return;
-  const auto found = find_files(paths);
+  const auto found = find_files(paths, {}, known);
   for (std::size_t i = 0; i < found.size(); ++i) sizes[numbers[i]] = found[i].ok() ? found[i]->size : missing_file;
 }
 
 }  // namespace
 
-void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
+void ask_sizes(const Source& source, std::span<std::int64_t> sizes, const std::shared_ptr<KnownVersions>& known) {
   if (source.rows) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const RowPart& part = source.rows->parts[i];
@@ -208,7 +209,7 @@ void ask_sizes(const Source& source, std::span<std::int64_t> sizes) {
     return;
   }
   const std::vector<std::string>& files = source.files;
-  ask_requested(files, sizes);
+  ask_requested(files, sizes, known);
   const auto piece = [&](std::size_t number) {
     const std::size_t end = std::min(files.size(), (number + 1) * files_a_piece);
     for (std::size_t i = number * files_a_piece; i < end; ++i) {
@@ -236,7 +237,7 @@ std::vector<std::string> data_files(const Program& program) {
 }
 void ask_sizes(const Program& program, std::span<std::int64_t> sizes) {
   if (program.made) return ask_sizes(*program.made, sizes);
-  if (program.branches.empty()) return ask_sizes(program.source, sizes);
+  if (program.branches.empty()) return ask_sizes(program.source, sizes, program.known);
   std::size_t first = 0;
   for (const Program& branch : program.branches) {
     const std::size_t files = data_files(branch).size();

@@ -52,7 +52,7 @@ struct SourceSizes {
 /// Asks the file system for each size in `sizes` that is `unknown_size`, on several threads for a long list. A file
 /// whose size cannot be read counts as missing; if that is a fault, reading the file reports it. The size of a part of
 /// rows is their number, or 0 where it is not known.
-void ask_sizes(const Source& source, std::span<std::int64_t> sizes);
+void ask_sizes(const Source& source, std::span<std::int64_t> sizes, const std::shared_ptr<KnownVersions>& known = {});
 
 /// The files that a program reads: of all its branches, and of the plan whose rows are its source.
 [[nodiscard]] std::vector<std::string> data_files(const Program& program);

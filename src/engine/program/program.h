@@ -149,6 +149,8 @@ struct MarkedFrames {
   std::int64_t at_least = 0;  ///< Frames of every batch.
 };
 
+class KnownVersions;
+
 /// What a combination was until a restart changed it: its branches were the first `branches` of those of today, up to
 /// row `row` of pass `pass`.
 struct EarlierCombining {
@@ -220,7 +222,8 @@ struct Program {
   bool takes_batches = false;  ///< A combination whose branches mark their batches: a turn is a whole batch.
   bool makes_rows = false;     ///< Its batches are the rows of another plan: no device copies from them.
   bool repeat = false;         ///< Of a branch: it begins its next epoch by itself.
-  std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
+  std::vector<MergedColumn> merged;           ///< The columns in `decoded` of a combination.
+  std::shared_ptr<KnownVersions> known = {};  ///< Of the files of stores; null: each run asks for them.
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
 

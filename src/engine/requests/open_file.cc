@@ -37,9 +37,11 @@ Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path)
 }
 
 std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths,
-                                                               const std::function<bool()>& go_on) {
+                                                               const std::function<bool()>& go_on,
+                                                               const std::shared_ptr<KnownVersions>& known) {
   const auto requests = std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_find), requests_to_find);
   requests->ask_whether(go_on);
+  requests->know(known);
   std::vector<std::shared_ptr<Request>> asked;
   for (const std::string& path : paths) asked.push_back(requests->find(*stores::file_system_of(path), path));
   std::vector<Result<io::RandomAccessFile::Identity>> out;

@@ -21,7 +21,8 @@ namespace forebay::engine {
 
 /// The present version of each of these files, which are not local: all are asked for together. `go_on` is asked about
 /// every 20 ms; false ends the wait: throws Closed.
-[[nodiscard]] std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths,
-                                                                             const std::function<bool()>& go_on = {});
+[[nodiscard]] std::vector<Result<io::RandomAccessFile::Identity>> find_files(
+    std::span<const std::string> paths, const std::function<bool()>& go_on = {},
+    const std::shared_ptr<KnownVersions>& known = {});
 
 }  // namespace forebay::engine

@@ -41,7 +41,12 @@ std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> targ
 
 std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& path) {
   auto target = std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path});
-  return enter(std::make_shared<Request>(std::move(target), io::ByteRange{}), true);
+  auto request = std::make_shared<Request>(std::move(target), io::ByteRange{});
+  const auto known = known_ ? known_->find(path) : std::nullopt;
+  if (!known) return enter(std::move(request), true);
+  request->found_ = *known;
+  request->ready_.store(true, std::memory_order_release);
+  return request;
 }
 
 std::shared_ptr<Request> Requests::enter(std::shared_ptr<Request> request, bool urgent) {
@@ -88,6 +93,7 @@ void Requests::begin(const std::shared_ptr<Request>& request) {
         const RequestTarget& target = *request->target_;
         target.system->find(target.path, [self = shared_from_this(), request](const auto& found) {
           if (found.ok()) request->found_ = {.size = found->size, .version = found->version};
+          if (found.ok() && self->known_) self->known_->add(request->target_->path, request->found_);
           if (!found.ok()) request->error_ = found.error();
           self->answered(*request);
         });

@@ -16,6 +16,7 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
+#include "engine/requests/known_versions.h"
 #include "io/file_system.h"
 
 namespace forebay::engine {
@@ -78,6 +79,9 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// Called before the first `wait`, which asks it about every 20 ms: false ends the wait.
   void ask_whether(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
 
+  /// Called before the first `find`: versions that are known are not asked for, and those that come are added.
+  void know(std::shared_ptr<KnownVersions> known) { known_ = std::move(known); }
+
   /// Asks for bytes of a file; `range` is not empty and lies inside it. `urgent`: before all that wait.
   [[nodiscard]] std::shared_ptr<Request> ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range,
                                              bool urgent = false) EXCLUDES(mutex_);
@@ -128,6 +132,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   const std::int64_t range_;   // bytes of one request of a sequential read, where its window allows so many
   const std::function<void()> wake_;
   std::function<bool()> go_on_;
+  std::shared_ptr<KnownVersions> known_;  // null: none
   mutable Mutex mutex_;
   Condition answered_;
   std::deque<std::weak_ptr<Request>> waiting_ GUARDED_BY(mutex_);

@@ -21,6 +21,7 @@
 #include "engine/requests/line_count.h"
 #include "engine/run/deadline.h"
 #include "engine/run/loader_access.h"
+#include "engine/run/made_rows.h"
 #include "engine/run/scheduler.h"
 #include "engine/run/states.h"
 #include "engine/tickets/finish/batch_content.h"
@@ -60,11 +61,11 @@ class Loader::Running {
  public:
   Running(const Plan& plan, const RunOptions& options)
       : planned_{plan},
-        plan_{plan},
+        plan_{engine::finding_files_once(plan)},
         options_{options},
         generation_{engine::fork_generation()},
-        scheduler_{run_from(plan, {})},
-        states_{states_from(plan, {})} {}
+        scheduler_{run_from(plan_, {})},
+        states_{states_from(plan_, {})} {}
   ~Running() {
     // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
     if (forked()) engine::abandon(std::move(scheduler_));

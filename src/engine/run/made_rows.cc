@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/made_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,7 +10,10 @@
 
 #include "engine/blocks/run_share.h"
 #include "engine/order/shards/own_files.h"
+#include "engine/program/plan_access.h"
+#include "engine/requests/known_versions.h"
 #include "engine/run/scheduler.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -265,6 +269,35 @@ void replace_made(const std::shared_ptr<const Program>& made, Program& out) {
   rows->parts.front() = made_part(name, made);
   out.source.rows = std::move(rows);
   set_made(name, made, out);
+}
+
+namespace {
+
+bool reads_stores(const Program& program) {
+  if (program.made) return reads_stores(*program.made);
+  if (!program.branches.empty()) return std::ranges::any_of(program.branches, reads_stores);
+  const auto of_store = [](const std::string& file) { return stores::file_system_of(file) != nullptr; };
+  return !program.source.rows && std::ranges::any_of(program.source.files, of_store);
+}
+
+void set_known(const std::shared_ptr<KnownVersions>& known, Program& out) {
+  out.known = known;
+  for (Program& branch : out.branches) set_known(known, branch);
+  if (!out.made) return;
+  auto made = std::make_shared<Program>(*out.made);
+  set_known(known, *made);
+  replace_made(made, out);
+}
+
+}  // namespace
+
+Plan finding_files_once(const Plan& plan) {
+  if (!reads_stores(program_of(plan))) return plan;
+  auto parts = std::make_shared<PlanAccess::Parts>(PlanAccess::parts(plan));
+  auto program = std::make_shared<Program>(*parts->program);
+  set_known(std::make_shared<KnownVersions>(), *program);
+  parts->program = std::move(program);
+  return PlanAccess::make(std::move(parts));
 }
 
 }  // namespace forebay::engine

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <forebay/plan.h>
 #include <forebay/rows.h>
 
 #include "engine/program/program.h"
@@ -31,5 +32,9 @@ namespace forebay::engine {
 void set_made(const std::string& name, const std::shared_ptr<const Program>& made, Program& out);
 /// Puts another program in the place of the one whose rows are the source of `out`.
 void replace_made(const std::shared_ptr<const Program>& made, Program& out);
+
+/// The plan, whose runs ask for the version of each file of a store once, all together (KnownVersions). A plan without
+/// such files is as it was.
+[[nodiscard]] Plan finding_files_once(const Plan& plan);
 
 }  // namespace forebay::engine

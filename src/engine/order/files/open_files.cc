@@ -61,6 +61,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, s
       skips_{program.on_corrupt},
       looks_{!program.source.rows && looks_into_records(program)},
       wake_{wake} {
+  requests_->know(program.known);
   if (program.source.rows) begin_rows(*program.source.rows, std::move(wake));
 }
 

@@ -31,7 +31,7 @@ std::optional<std::int64_t> known_records(const Program& program, const CountLim
   const auto filters = counted_filters(program);
   std::vector<std::uint32_t> numbers(source.files.size());
   std::iota(numbers.begin(), numbers.end(), 0U);
-  const auto identities = requested_identities(source, numbers);
+  const auto identities = requested_identities(program, numbers);
   for (const std::uint32_t file : numbers) {
     IndexRequest request = request_for(source, file);
     request.stores = limits.stores;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "engine/memory/sync.h"
+#include "io/file_system.h"
+#include "io/identity.h"
+
+namespace forebay::engine {
+
+/// The versions of files of stores, as the runs of one loader have found them since it was started or restored: a run
+/// that `seek` begins asks for none again. What reads a range finds out that a file was replaced since then. Versions
+/// that a store does not tell are not kept. Thread-safe.
+class KnownVersions {
+ public:
+  using Identity = io::RandomAccessFile::Identity;
+
+  void add(const std::string& path, const Identity& found) EXCLUDES(mutex_) {
+    if (found.version == 0) return;
+    const Lock lock{mutex_};
+    versions_[key(path)] = {.size = found.size, .version = found.version};
+  }
+  [[nodiscard]] std::optional<Identity> find(const std::string& path) const EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    const auto found = versions_.find(key(path));
+    if (found == versions_.end()) return std::nullopt;
+    return Identity{.size = found->second.size, .version = found->second.version};
+  }
+
+ private:
+  /// A hash: paths of millions of files would take more memory than what is known of them.
+  static std::uint64_t key(const std::string& path) { return io::fnv1a(std::as_bytes(std::span{path})); }
+  struct Version {
+    std::int64_t size;
+    std::uint64_t version;
+  };
+
+  mutable Mutex mutex_;
+  std::unordered_map<std::uint64_t, Version> versions_ GUARDED_BY(mutex_);
+};
+
+}  // namespace forebay::engine
