@@ -155,7 +155,10 @@ def test_all_row_shards_change_at_the_same_row(stage):
         shares.append(going_on(new, own, ["weights"], shard=(index, 2), threads=1 + 3 * index)[0])
     for batch, *parts in zip(whole, *shares):
         assert collections.Counter(batch) == collections.Counter(value for part in parts for value in part)
-    batches = [going_on(new, state, ["weights"], shard={"index": index, "count": 2, "by": "batch"})[0] for index in range(2)]
+    with new.load() as loader:
+        loader.load_state_dict(state, accept=["weights"])
+        changed = loader.state_dict()
+    batches = [going_on(new, changed, shard={"index": index, "count": 2, "by": "batch"})[0] for index in range(2)]
     assert sorted(batches[0] + batches[1]) == sorted(whole)
 
 
@@ -198,6 +201,7 @@ def test_what_may_not_differ():
     assert "branch/1" in refusal(pipeline([A, C], [1, 1]), ["weights", "branches"])
     assert "branches can be added behind the others, but not taken out" in refusal(pipeline([A], [1]), ["weights", "branches"])
     assert "steps/0" in refusal(pipeline([A, B], [1, 9], "shuffle"), ["weights"])
+    assert "load the state in a loader without a shard" in refusal(other, ["weights"], shard={"index": 0, "count": 2, "by": "batch"})
     old, other = (fb.mix([A, B], weights=weights, until="all").batch(8, remainder="drop", pad=True) for weights in ([1, 1], [1, 9]))
     dealt = {"index": 0, "count": 2, "by": "element"}
     _, state = at_batch(old, 3, shard=dealt)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plan/state/state_document.h"
 #include "tests/pipeline/combinations.h"
 #include "tests/pipeline/restarts.h"
 
@@ -149,6 +150,52 @@ TEST(Combine, ARestartGoesOnWithOtherWeightsThatAreAccepted) {
   auto again = resumed(other, changed);
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(rest(*again), later);
+}
+
+TEST(Combine, AForgedStateOfAChangedMixtureIsRefused) {
+  const Folder folder;
+  write_branches(folder, {20, 20});
+  const Json json = document_of({.options = R"("weights": [1, 1], )"}, {branch_of(folder, 0), branch_of(folder, 1)});
+  auto loader = load(json);
+  ASSERT_TRUE(loader.ok());
+  ASSERT_EQ(rest(*loader, 1).size(), 1U);
+  const auto written = plan::read_document(kept(*loader));
+  ASSERT_TRUE(written.ok());
+  using Values = std::vector<std::pair<std::string, std::int64_t>>;
+  const auto section = [](std::string stage, Values values, std::string options) {
+    return engine::Section{.stage = std::move(stage), .values = std::move(values), .texts = {{"options", options}}};
+  };
+  const auto change = [&](std::int64_t number, std::int64_t row, std::int64_t branches) {
+    return section("mixture/" + std::to_string(number), {{"branches", branches}, {"pass", 0}, {"row", row}}, "[1,1]");
+  };
+  const auto now = [&](std::int64_t branches) { return section("mixture", {{"branches", branches}}, "[1,1]"); };
+  const std::vector<std::vector<engine::Section>> forged{
+      {now(200)},
+      {now(1)},
+      {now(0)},
+      {now(2), now(2)},
+      {change(0, 8, 2)},
+      {now(2), change(1, 8, 2)},
+      {now(2), change(0, 8, 3)},
+      {now(2), change(0, 8, 2), change(1, 8, 2)},
+      {now(2), change(0, 8, 2), change(1, 9, 1)},
+      {now(2), section("mixture/0", {{"branches", 2}, {"pass", 0}, {"row", 8}}, "[1,")},
+      {now(2), section("mixture/0", {{"branches", 2}, {"pass", 0}, {"row", 8}}, "[1,-3]")},
+      {now(2), section("mixture/0", {{"branches", 2}, {"pass", 0}}, "[1,1]")},
+  };
+  for (std::size_t i = 0; i < forged.size(); ++i) {
+    SCOPED_TRACE(i);
+    plan::State state = *written;
+    std::erase_if(state.sections, [](const engine::Section& each) { return each.stage.starts_with("mixture"); });
+    state.sections.insert(state.sections.end(), forged[i].begin(), forged[i].end());
+    const auto text = plan::document_of(state);
+    ASSERT_TRUE(text.ok());
+    const auto restored = loader->restore(*text);
+    ASSERT_FALSE(restored.ok());
+    EXPECT_EQ(restored.error().code(), Code::state);
+    EXPECT_THAT(restored.error().text(), HasSubstr("corrupt state"));
+  }
+  EXPECT_TRUE(loader->restore(*plan::document_of(*written)).ok());
 }
 
 TEST(State, OfACombinationHasASectionForEachBranch) {

@@ -156,6 +156,7 @@ class Loader::Running {
     if (states_) states_->retire();
     states_ = std::move(states);
     summary_.reset();
+    lines_.reset();  // of the plan before
     sizes_ = std::move(sizes);
     position_ = start;
     ahead_.reset();

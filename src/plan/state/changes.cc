@@ -13,6 +13,7 @@
 
 #include "base/draw.h"
 #include "columns/crc32c.h"
+#include "engine/order/branches/open_branches.h"
 #include "engine/order/shards/batch_counts.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/made_rows.h"
@@ -40,7 +41,7 @@ Section section_of(std::string stage, std::size_t branches, const std::string& o
 
 /// Reads what both kinds of sections have; `members` integers in all.
 Result<Change> read_section(const Section& section, std::size_t members) {
-  constexpr std::int64_t max_branches = 255;
+  constexpr auto max_branches = static_cast<std::int64_t>(engine::OpenBranches::max_branches);
   Change out;
   const auto value = [&](std::string_view name) {
     const auto found = std::ranges::find(section.values, name, &std::pair<std::string, std::int64_t>::first);
@@ -120,8 +121,11 @@ Result<std::vector<Change>> changes_of(const Difference& found, const Program& i
                                        const Accepted& accepted) {
   const std::optional<Mixture>& mixture = found.mixture;
   const engine::Position& at = found.at;
-  if (found.parts.empty()) return mixture ? mixture->earlier : std::vector<Change>{};
   const std::size_t branches = inner.branches.size();
+  if (found.parts.empty() && mixture && (!takes_turns(inner) || mixture->branches != branches))
+    return refused(Detail::data_loss, fmt::format("corrupt state: it is one of {} branches, and this plan has {}",
+                                                  mixture->branches, branches));
+  if (found.parts.empty()) return mixture ? mixture->earlier : std::vector<Change>{};
   const auto may_differ = [&](const std::string& part) {
     const auto branch = branch_of(part);
     return part == weights_part || (branch && mixture && *branch >= mixture->branches);
@@ -138,6 +142,11 @@ Result<std::vector<Change>> changes_of(const Difference& found, const Program& i
         fmt::format("shards by file or element do not agree on the row from which a mixture changes; keep the "
                     "weights, and say others from a later pass on: \"weights\": [[0, {}], [{}, [others]]]",
                     mixture->options, at.mixed.pass + 2));
+  if (shard.batch_count > 1)
+    return refused(
+        Detail::failed_precondition,
+        "shards by batch stand at different rows of the mixture: load the state in a loader without a shard, with the "
+        "same `accept`, and give what its state_dict() says to the loaders of all shards");
   std::vector<Change> out = mixture->earlier;
   const bool unused = at.mixed == engine::MixedPlace{} || (!out.empty() && out.back().until == at.mixed);
   if (unused) return out;
@@ -228,10 +237,12 @@ Result<std::optional<Mixture>> take_mixture(std::vector<Section>& sections) {
     FOREBAY_TRY(earlier[number], read_section(section, 3));
   }
   if (!whole || earlier.size() > max_changes) return corrupt(own.front(), "does not belong there");
+  const auto place = [](const Change& of) { return std::pair{of.until.pass, of.until.row}; };
   for (auto& change : earlier) {
-    const auto place = [](const Change& of) { return std::pair{of.until.pass, of.until.row}; };
-    if (!out->earlier.empty() && place(out->earlier.back()) >= place(*change))
-      return corrupt(own.front(), "has changes in another order than that of their rows");
+    const bool first = out->earlier.empty();
+    if (change->branches > out->branches ||
+        (!first && (place(out->earlier.back()) >= place(*change) || out->earlier.back().branches > change->branches)))
+      return corrupt(own.front(), "has changes in another order than that of their rows and branches");
     out->earlier.push_back(*std::move(change));
   }
   return out;

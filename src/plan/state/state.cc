@@ -168,9 +168,8 @@ Result<Restart> read_state(const Plan& plan, const Shard& shard, std::span<const
   Restart out{.at = std::move(position), .plan = std::move(changed)};
   if (program.made && !parts.empty() && out.at.mixed != engine::MixedPlace{})
     out.notice = fmt::format(
-        "the rows of the mixture are made before the stages behind it, so it changes with epoch {}: what is left of "
-        "the "
-        "epochs before that is as it was",
+        "the rows of the mixture are made before the stages behind it, so it changes with epoch {}: the epochs before "
+        "that stay as they were",
         out.at.mixed.pass);
   return out;
 }
