@@ -144,7 +144,7 @@ TEST(Combine, ARestartGoesOnWithOtherWeightsThatAreAccepted) {
   const Json changed = kept(*loader);
   const auto text = state_text(changed);
   ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr("branches: 2; 2 to row 16 of pass 0"));
+  EXPECT_THAT(*text, HasSubstr("branches: 2, weights [1,9]\n  before row 16 of pass 0: 2, weights [1,1]"));
   const auto later = rest(*loader);
   EXPECT_NE(later, rest(*before)) << "the weights are others";
   auto again = resumed(other, changed);

@@ -224,9 +224,11 @@ Result<std::string> state_text(const Json& json) {
       state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
   if (mixture) {
-    out += fmt::format("\nbranches: {}", mixture->branches);
+    const auto weights = [](const std::string& options) { return options.empty() ? "" : ", weights " + options; };
+    out += fmt::format("\nbranches: {}{}", mixture->branches, weights(mixture->options));
     for (const plan::Change& change : mixture->earlier)
-      out += fmt::format("; {} to row {} of pass {}", change.branches, change.until.row, change.until.pass);
+      out += fmt::format("\n  before row {} of pass {}: {}{}", change.until.row, change.until.pass, change.branches,
+                         weights(change.options));
   }
   if (at.saved) out += fmt::format("\nsaved states: of {} sequences", std::ranges::count(at.saved->live, true));
   return out;
