@@ -8,7 +8,10 @@ import itertools
 import os
 import pathlib
 import pickle
+import signal
 import struct
+import subprocess
+import sys
 import zipfile
 from typing import Any
 
@@ -228,6 +231,33 @@ def test_a_file_that_is_cut_or_changed_while_it_is_mapped_is_an_error(tmp_path: 
     np.save(path, values) if name == "x.npy" else np.savez(path, x=values)
     with pytest.raises(fb.DataError, match="not the one that was planned"):
         next(loader)
+
+
+LATER_HANDLERS = """
+import faulthandler, os, signal, sys
+import numpy as np
+import forebay as fb
+np.save("x.npy", np.zeros((1000, 1024), np.int32))
+pipe = fb.npy({"x": "x.npy"}).batch(10)
+next(pipe.load(threads=1))
+signal.signal(signal.SIGBUS, signal.SIG_DFL)
+faulthandler.enable()
+loader = pipe.load(threads=1, prefetch=1)
+next(loader)
+os.truncate("x.npy", 1 << 20)
+try:
+    list(loader)
+except fb.DataError as error:
+    print(error, flush=True)
+os.kill(os.getpid(), signal.SIGBUS)
+"""
+
+
+def test_libraries_that_take_the_signal_of_cut_files_later_get_only_what_is_theirs(tmp_path: pathlib.Path) -> None:
+    """As Ray does in the process of a driver."""
+    done = subprocess.run([sys.executable, "-c", LATER_HANDLERS], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "cut short" in done.stdout
+    assert done.returncode == -signal.SIGBUS and done.stderr.count("Fatal Python error: Bus error") == 1, done.stderr
 
 
 def read_idx(path: pathlib.Path) -> np.ndarray:

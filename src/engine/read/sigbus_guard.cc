@@ -44,7 +44,8 @@ struct Chunk {
 
 std::atomic<Chunk*> newest{nullptr};
 std::atomic<std::int64_t> replaced{0};
-struct sigaction previous;
+std::atomic<const struct sigaction*> previous{nullptr};  // of the process, before the handler here; never freed
+std::atomic<pid_t> passing{0};                           // the thread that is inside that handler
 
 /// The list of unused ranges. Thread-safe, but it locks: the signal handler never calls it.
 class FreeRanges {
@@ -107,28 +108,39 @@ void end_by_default(int signal) {
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const bool sent = info->si_code <= 0;  // by `kill` or the like: without an address, and only once
   if (!sent && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal);
-  } else if (previous.sa_handler == SIG_DFL || !sent) {  // a fault cannot be ignored
+  const struct sigaction& before = *previous.load(std::memory_order_acquire);
+  const bool calls =
+      (before.sa_flags & SA_SIGINFO) != 0 || (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN);
+  // A handler that came after this one passes the signal on to it, which must not pass it back.
+  const bool again = passing.load(std::memory_order_relaxed) == gettid();
+  if (calls && !again) {
+    passing.store(gettid(), std::memory_order_relaxed);
+    (before.sa_flags & SA_SIGINFO) != 0 ? before.sa_sigaction(signal, info, context) : before.sa_handler(signal);
+    passing.store(0, std::memory_order_relaxed);
+  } else if (again || before.sa_handler == SIG_DFL || !sent) {  // a fault cannot be ignored
     end_by_default(signal);
     if (sent) raise(signal);  // a fault repeats when the handler returns
   }
 }
 
+/// Libraries that come later install handlers of their own, Ray's among them, and drop the one that is here.
 void install() {
+  static Mutex mutex;
+  const Lock lock{mutex};
+  struct sigaction now {};
+  sigaction(SIGBUS, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error) return;
+  previous.store(std::make_unique<struct sigaction>(now).release(), std::memory_order_release);
   struct sigaction action {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigaction(SIGBUS, &action, &previous);
+  sigaction(SIGBUS, &action, nullptr);
 }
 
 }  // namespace
 
 GuardedRange& guard_range(const std::byte* memory, std::size_t size) {
-  static std::once_flag once;
-  std::call_once(once, install);
+  install();
   GuardedRange& range = free_ranges().take();
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   range.corrupt.store(false);
