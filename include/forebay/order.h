@@ -136,7 +136,6 @@ struct OrderContext {
   Reader* reader = nullptr;         ///< Outlives the order.
   std::size_t first_attribute = 0;  ///< Number of the first one of Ordering::attributes.
   bool endless = false;             ///< The run has no end of its own: passes follow each other for ever.
-  bool goes_on = false;             ///< The next pass goes on behind what was pulled, as that of a mixture does.
   Ask ask = {};                     ///< Asks the function of Ordering::asks.
   Gauge* gauge = nullptr;           ///< For the buffer of the order, if it has one. Outlives it; null: nobody asks.
 };

@@ -32,8 +32,7 @@ class TakerWhile final : public Handles {
   Result<std::size_t> pull(std::span<Handle> out) override {
     if (ended_ || out.empty()) return std::size_t{0};
     if (filled_ == 0) {
-      const std::size_t most = context_.goes_on ? 1 : std::min(out.size(), ahead_.size());
-      FOREBAY_TRY(filled_, context_.upstream->pull(std::span{ahead_}.first(most)));
+      FOREBAY_TRY(filled_, context_.upstream->pull(std::span{ahead_}.first(std::min(out.size(), ahead_.size()))));
     }
     if (filled_ == 0) return end(0);
     const std::span<Handle> ahead = std::span{ahead_}.first(filled_);

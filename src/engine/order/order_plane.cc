@@ -14,6 +14,12 @@ constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the order
 constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
 
+/// Whether the program gives rows as they come: it may wait for a batch before it gives more.
+bool of_feed(const Program& program) {
+  if (std::ranges::any_of(program.branches, of_feed)) return true;
+  return program.source.rows && !program.source.rows->replays();
+}
+
 }  // namespace
 
 OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position start, Shard shard)
@@ -153,7 +159,7 @@ Result<bool> OrderPlane::decide(BatchLayout& layout) {
       if (!more) return false;
       stage_ = Stage::look_ahead;
     }
-    if (program_.hard_epochs && !waits_for_rows(program_)) FOREBAY_DO(look_ahead(layout));
+    if (program_.hard_epochs && !of_feed(program_)) FOREBAY_DO(look_ahead(layout));
     stage_ = Stage::cut;
     add_epoch_end(layout);
     if (wanted(layout)) {

@@ -145,7 +145,6 @@ std::unique_ptr<Handles> with_orders(const Program& program, std::unique_ptr<Han
                         .reader = reader,
                         .first_attribute = attributes,
                         .endless = for_ever,
-                        .goes_on = !program.branches.empty(),
                         .ask = ask_of(parts, order.asks),
                         .gauge = parts.add_gauge()});
     attributes += order.attributes.size();
@@ -183,7 +182,6 @@ Passes::Passes(const Program& program, OpenParts& parts, WindowReader* windows, 
       open_files_{parts},
       windows_{windows},
       takes_turns_{engine::takes_turns(program)},
-      pulls_whole_{!program.branches.empty() && program.batching.carries && !waits_for_rows(program)},
       batch_{start.batch},
       first_wanted_{start.next},
       from_{start.from},
@@ -239,7 +237,7 @@ std::int64_t Passes::oldest() const {
 Result<std::size_t> Passes::pull(std::span<Handle> out) {
   if (placeholders_ > 0) return fill_with_placeholders(out);
   while (!over() && !pass_ended_) {
-    FOREBAY_TRY(const std::size_t count, pulls_whole_ ? whole(out) : chain_->pull(out));
+    FOREBAY_TRY(const std::size_t count, chain_->pull(out));
     if (count > 0) {
       given_ += static_cast<std::int64_t>(count);
       return delivered(count);
@@ -253,22 +251,6 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
     }
   }
   return std::size_t{0};
-}
-
-/// Pulls all of `out`, or to the end of the pass. A batcher that looks ahead asks for as many again and again, so that
-/// how many rows of a combination it has had depends on no interruption.
-Result<std::size_t> Passes::whole(std::span<Handle> out) {
-  while (gathered_.size() < out.size()) {
-    const auto count = chain_->pull(out.subspan(gathered_.size()));
-    if (!count.ok() && (gathered_.empty() || open_files_.interrupted(count.error()))) return count.error();
-    if (!count.ok() || *count == 0) break;  // an error comes again with the next call
-    const auto begin = out.begin() + std::ssize(gathered_);
-    gathered_.insert(gathered_.end(), begin, begin + static_cast<std::ptrdiff_t>(*count));
-  }
-  std::ranges::copy(gathered_, out.begin());
-  const std::size_t count = gathered_.size();
-  gathered_.clear();
-  return count;
 }
 
 MixedPlace Passes::mixed() const {

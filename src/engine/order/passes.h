@@ -101,7 +101,6 @@ class Passes final : public Handles {
 
   [[nodiscard]] double pass_frac() const;
   void carry_over();
-  Result<std::size_t> whole(std::span<Handle> out);
 
   // After more consecutive empty passes, an endless run ends: it would never deliver a batch.
   static constexpr int max_empty_passes = 1000;
@@ -115,8 +114,6 @@ class Passes final : public Handles {
   std::unique_ptr<Handles> chain_;
   Combination* combination_ = nullptr;  // in `chain_`; null: the plan has one source
   const bool takes_turns_;              // the plan, or one whose rows are its source, has branches that do
-  const bool pulls_whole_;              // the batcher looks ahead into rows of a combination
-  std::vector<Handle> gathered_;        // of a call that was interrupted
   std::int64_t epoch_ = 0;
   std::optional<std::int64_t> batch_epoch_;
   std::vector<PassBegin> batch_passes_;

@@ -249,12 +249,6 @@ struct Program {
   return static_cast<bool>(innermost(program).combining.make);
 }
 
-/// Whether the program gives rows as they come: it may wait for a batch before it gives more.
-[[nodiscard]] inline bool waits_for_rows(const Program& program) {
-  if (std::ranges::any_of(program.branches, waits_for_rows)) return true;
-  return program.source.rows && !program.source.rows->replays();
-}
-
 /// Whether the program or a branch of it has rows that another plan makes.
 [[nodiscard]] inline bool has_made_rows(const Program& program) {
   return program.made || std::ranges::any_of(program.branches, has_made_rows);

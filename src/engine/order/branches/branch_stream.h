@@ -27,10 +27,12 @@ class BranchStream {
   /// `branch` and `files` must outlive this object. Nothing is read before the first `more`.
   BranchStream(const Program& branch, OpenFiles& files, const BranchCursor& start);
 
+  /// Whether another element was pulled already: then `more` says true.
+  [[nodiscard]] bool ahead() const { return next_ < filled_; }
   /// Whether the epoch has another element, which `take` gives. Fails with Code::state when it has fewer elements than
   /// the cursor says.
   [[nodiscard]] Result<bool> more() {
-    if (next_ < filled_) return true;
+    if (ahead()) return true;
     return ended_ ? Result<bool>{false} : fill();
   }
   [[nodiscard]] Handle take() {

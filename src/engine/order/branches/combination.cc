@@ -69,10 +69,12 @@ Result<bool> Combination::one(Handle& out) {
     const std::size_t branch = turns_->next();
     if (branch == Turns::none) return false;
     BranchStream& stream = *streams_[branch];
-    FOREBAY_TRY(const bool more, stream.more());
-    if (!more) {
-      if (turns_->ended(stream.fresh())) stream.next_epoch();
-      continue;
+    if (!stream.ahead()) {
+      FOREBAY_TRY(const bool more, stream.more());
+      if (!more) {
+        if (turns_->ended(stream.fresh())) stream.next_epoch();
+        continue;
+      }
     }
     out = OpenBranches::of_branch(stream.take(), branch);
     if (!program_.takes_batches || stream.ended_batch()) turns_->took();

@@ -40,11 +40,15 @@ void Turns::enter(std::int64_t pass, std::int64_t row) {
   open_.resize(branches, true);
   completed_.resize(branches, false);
   change_ = !of_today && earlier[stage_].pass == pass ? earlier[stage_].row : -1;
+  stop_ = change_ >= 0 && (most_ < 0 || change_ < most_) ? change_ : most_;
   combiner_ = combiners_[stage_].get();
   combiner_->begin(pass);
 }
 
-void Turns::change() { enter(pass_, given_); }
+void Turns::reach() {
+  if (given_ == change_) enter(pass_, given_);
+  over_ = given_ == most_;
+}
 
 /// A branch that repeats is left out once its epoch was empty: so would be all that follow.
 bool Turns::ended(bool empty) {

@@ -28,10 +28,9 @@ class Turns {
   /// The branch whose turn it is, the same one until `took` or `ended`; `none` at the end of the pass.
   [[nodiscard]] std::size_t next() {
     if (chosen_ != none || over_) return chosen_;
-    if (given_ == change_) change();
-    over_ = open_left_ == 0 || given_ == most_;
-    if (!over_) chosen_ = combiner_->next(open_);
-    return chosen_;
+    if (given_ == stop_) reach();
+    if (open_left_ == 0) over_ = true;
+    return over_ ? none : chosen_ = combiner_->next(open_);
   }
   void took() {  ///< That branch has given an element.
     chosen_ = none;
@@ -48,7 +47,7 @@ class Turns {
 
  private:
   void enter(std::int64_t pass, std::int64_t row);
-  void change();
+  void reach();
 
   const Program& program_;
   std::vector<std::unique_ptr<Combiner>> combiners_;  // of Program::earlier, and the one of today
@@ -56,6 +55,7 @@ class Turns {
   Combiner* combiner_ = nullptr;                      // the same
   std::int64_t pass_ = 0;
   std::int64_t change_ = -1;  // elements of the pass after which the next of them follows; -1: not in this pass
+  std::int64_t stop_ = -1;    // the smaller one of `change_` and `most_`
   const std::int64_t most_;   // elements of a pass; -1: as many as there are
   std::vector<bool> open_;    // may have elements left in this pass
   std::size_t open_left_ = 0;
