@@ -186,12 +186,13 @@ def test_versions_are_asked_for_once_until_a_restart(order: str, parts: "list[pa
         kinds = [kind for kind, _ in files.calls]
         return kinds.count("info") - kinds.count("read")
 
+    files.calls.clear()
     with pipe.load(index_dir=tmp_path) as loader:
-        files.calls.clear()
-        for number in (3, 0, 7, 11, 5):
+        for number in (3, 0, 7, 11, 5, 1, 9, 2, 10, 4, 6, 8):
             loader.seek(number)
             assert values([next(loader)]) == [whole[number]]
-        assert finds() <= len(plain)
+        # Once by the plan and once by the runs, two of which may ask at the same moment; not by each of twelve.
+        assert finds() <= 4 * len(plain)
         state = loader.state_dict()
         files.put(names[0], files.objects[names[0]][0] + b"more")   # a restart sees it, a seek must not mix it in
         with pytest.raises(fb.StateError, match="the files have changed"):
