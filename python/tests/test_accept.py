@@ -143,6 +143,26 @@ def test_a_run_is_changed_several_times():
     assert [state["sections"][f"mixture/{i}"]["options"] for i in range(3)] == ["[1,1]", "[1,5]", "[5,1]"]
 
 
+def test_a_change_behind_which_seek_went_back_is_replaced():
+    first, second, third = (pipeline([A, B], weights, "shuffle") for weights in ([1, 1], [1, 9], [9, 1]))
+    before, state = at_batch(first, 6)
+    with second.load() as loader:
+        loader.load_state_dict(state, accept=["weights"])
+        for number in (0, 2, 5, 6, 9):
+            loader.seek(number)
+            state = loader.state_dict()
+            after, later = going_on(third, state, ["weights"])
+            loader.seek(0)
+            whole = rest(loader, number) + after
+            assert whole[:min(number, 6)] == before[:min(number, 6)]
+            assert collections.Counter(sum(whole, ())) == collections.Counter(sum(rest(first.load()), ()))
+            with third.load() as again:
+                again.load_state_dict(later)
+                assert rest(again) == after[5:]
+                again.begin_anew()
+                assert rest(again) == whole
+
+
 @pytest.mark.parametrize("stage", ["batch", "packed", "token_budget"])
 def test_all_row_shards_change_at_the_same_row(stage):
     old, new = pipeline([A, B], [1, 1], stage), pipeline([A, B], [1, 9], stage)

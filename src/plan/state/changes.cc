@@ -29,6 +29,8 @@ using engine::Section;
 constexpr std::string_view mixture_stage = "mixture";
 constexpr std::string_view options_name = "options";
 
+std::pair<std::int64_t, std::int64_t> in_order(const engine::MixedPlace& place) { return {place.pass, place.row}; }
+
 Error corrupt(const Section& section, std::string_view what) {
   return refused(Detail::data_loss, fmt::format("corrupt state: section '{}' {}", section.stage, what));
 }
@@ -147,14 +149,23 @@ Result<std::vector<Change>> changes_of(const Difference& found, const Program& i
         Detail::failed_precondition,
         "shards by batch stand at different rows of the mixture: load the state in a loader without a shard, with the "
         "same `accept`, and give what its state_dict() says to the loaders of all shards");
-  std::vector<Change> out = mixture->earlier;
+  std::vector<Change> out;
+  Change until_here{.until = at.mixed, .branches = mixture->branches, .options = mixture->options};
+  for (const Change& each : mixture->earlier) {
+    if (in_order(each.until) > in_order(at.mixed)) {  // a `seek` has gone back behind this change
+      until_here.branches = each.branches;
+      until_here.options = each.options;
+      break;
+    }
+    out.push_back(each);
+  }
   const bool unused = at.mixed == engine::MixedPlace{} || (!out.empty() && out.back().until == at.mixed);
   if (unused) return out;
   if (out.size() == max_changes)
     return refused(Detail::resource_exhausted,
                    fmt::format("the mixture of this run was changed {} times, which is all that a state has room for",
                                max_changes));
-  out.push_back({.until = at.mixed, .branches = mixture->branches, .options = mixture->options});
+  out.push_back(std::move(until_here));
   return out;
 }
 
@@ -237,11 +248,11 @@ Result<std::optional<Mixture>> take_mixture(std::vector<Section>& sections) {
     FOREBAY_TRY(earlier[number], read_section(section, 3));
   }
   if (!whole || earlier.size() > max_changes) return corrupt(own.front(), "does not belong there");
-  const auto place = [](const Change& of) { return std::pair{of.until.pass, of.until.row}; };
   for (auto& change : earlier) {
     const bool first = out->earlier.empty();
     if (change->branches > out->branches ||
-        (!first && (place(out->earlier.back()) >= place(*change) || out->earlier.back().branches > change->branches)))
+        (!first && (in_order(out->earlier.back().until) >= in_order(change->until) ||
+                    out->earlier.back().branches > change->branches)))
       return corrupt(own.front(), "has changes in another order than that of their rows and branches");
     out->earlier.push_back(*std::move(change));
   }
