@@ -49,18 +49,25 @@ forebay::Result<Json> written(const Shard& shard, const Position& at) {
   return plan::write_state(small_plan(), shard, forebay::engine::summary(files, sizes), at);
 }
 
+forebay::Result<plan::Restart> read(const Json& state, const Shard& shard) {
+  return plan::read_state(small_plan(), shard, sizes, state, {});
+}
+
 /// Any text.
 void read_text(std::string_view text, const Shard& shard) {
   const auto json = forebay::parse_state(text);
   if (!json.ok()) return check(!json.error().text().empty(), "a refusal says why");
   const auto words = forebay::state_text(*json);
   check(words.ok() || words.error().code() == forebay::Code::state, "what is no state is refused as such");
-  const auto position = plan::read_state(small_plan(), shard, sizes, *json);
-  if (!position.ok()) return check(!position.error().text().empty(), "a refusal says why");
+  const auto accepted = plan::Accepted{.weights = text.size() % 2 == 0, .branches = text.size() % 3 == 0};
+  const auto changed = plan::read_state(small_plan(), shard, sizes, *json, accepted);
+  const auto restart = read(*json, shard);
+  check(changed.ok() == restart.ok(), "a plan without a mixture has nothing to accept");
+  if (!restart.ok()) return check(!restart.error().text().empty(), "a refusal says why");
   check(words.ok(), "a state that is accepted can be printed");
-  const auto again = written(shard, *position);
-  check(again.ok() && plan::read_state(small_plan(), shard, sizes, *again).ok(), "an accepted state is written again");
-  check(*plan::read_state(small_plan(), shard, sizes, *again) == *position, "… as the same");
+  const auto again = written(shard, restart->at);
+  check(again.ok() && read(*again, shard).ok(), "an accepted state is written again");
+  check(read(*again, shard)->at == restart->at, "… as the same");
 }
 
 bool possible(const Position& at, const Shard& shard) {
@@ -89,11 +96,10 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   std::string text = state->text();
   const auto json = forebay::parse_state(text);
   check(json.ok() && *json == *state, "what is written is read as the same");
-  const auto back = plan::read_state(small_plan(), shard, sizes, *json);
+  const auto back = read(*json, shard);
   check(back.ok() == possible(at, shard), "a position is accepted when it can be, and only then");
-  check(!back.ok() || *back == at, "a position comes back");
-  check(!plan::read_state(small_plan(), shard_of(shard.count == 1 ? 1 : 0), sizes, *json).ok(),
-        "other shards refuse it");
+  check(!back.ok() || back->at == at, "a position comes back");
+  check(!read(*json, shard_of(shard.count == 1 ? 1 : 0)).ok(), "other shards refuse it");
   for (; bytes.size() >= 3; bytes = bytes.subspan(3)) {
     std::uint16_t place = 0;
     std::memcpy(&place, bytes.data(), sizeof(place));
@@ -101,7 +107,7 @@ void write_position(std::span<const std::byte> bytes, const Shard& shard) {
   }
   const auto edited = forebay::parse_state(text);
   if (!edited.ok() || *edited == *state) return;
-  check(!plan::read_state(small_plan(), shard, sizes, *edited).ok(), "an edited state is refused");
+  check(!read(*edited, shard).ok(), "an edited state is refused");
 }
 
 }  // namespace
