@@ -7,12 +7,12 @@ if(support)
   target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
-set(folders base config io columns expression queues sources decoders steps orders windows batchers
+set(folders base config stores io columns expression queues sources decoders steps orders windows batchers
   engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
-  # Threads live in src/engine and src/queues only (tools/check_layout.py), so no race can be found where neither a part
+  # Threads live in src/engine, src/queues and src/stores only (tools/check_layout.py), so no race can be found where neither a part
   # of the engine nor a whole run is tested.
-  set(folders queues engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
+  set(folders stores queues engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run tools pipeline)
 endif()
 if(FOREBAY_SANITIZE)
   set_target_properties(forebay_cli forebay_command PROPERTIES EXCLUDE_FROM_ALL ON)  # tested by python/tests, with the release build
@@ -20,7 +20,7 @@ endif()
 # Whole runs take a sanitizer half an hour. The sample: for the address sanitizer what reads bad input and what hands memory on, for
 # the thread sanitizer what waits, stops, and makes rows in several threads. Random pipelines (tests/pipelines) are a sample of the rest.
 set(sample_address bad_input|batchers|changing_files|combine_rows|corrupt|bit_flips|early_rows|free_batches|hostile|images|own_windows|packed_windows|row_readers|skip_row|stretches|unmapped)
-set(sample_thread combine|early_rows|fault|feed|fetch|functions|requested_files|restart|row_readers|same_stream|skip_row|stateful|stop|stretches|waiting|windows_batches)
+set(sample_thread combine|early_rows|fault|feed|fetch|functions|requested_files|requested_wait|restart|row_readers|same_stream|skip_row|stateful|stop|stretches|waiting|windows_batches)
 foreach(folder ${folders})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   list(FILTER sources EXCLUDE REGEX allocations_test)

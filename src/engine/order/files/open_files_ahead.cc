@@ -20,10 +20,10 @@ constexpr std::size_t checked_blocks_ahead = 4;
 }  // namespace
 
 bool OpenFiles::wants_more(const ReaderState& file) const {
-  if (file.state != Scan::idle || file.closed || file.faulty) return false;
+  if (file.state != Scan::idle || file.closed || file.faulty || !file.scanner->ready()) return false;
   const std::size_t more = looks_ ? checked_blocks_ahead * static_cast<std::size_t>(threads_ - 1) : 0;
   if (!file.streamed) return file.ready.size() < mapped_blocks_ahead || extra_ahead_ < more;
-  return ahead_bytes_ < ahead_limit_ && !pool_->over(0) && file.scanner->ready();
+  return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
 
 /// Blocks of a mapped file that are ahead only because further threads check them.
