@@ -31,9 +31,9 @@ struct ReadRequest {
   std::weak_ptr<const void> wanted;
 };
 
-/// The address of a file: for http and https with the signature of a presigned address. A FileSystem is given paths
-/// without it, and so are states, record keys and messages: it is a secret, and another one at each start of a program.
-/// Every other path is its own address.
+/// The address of a file: for http and https with its user and password, and with the signature of a presigned address.
+/// A FileSystem is given paths without them, and so are states, record keys and messages: they are secrets, and others
+/// at each start of a program. Every other path is its own address.
 [[nodiscard]] std::string address_of(const std::string& path);
 
 /// The files of one scheme, such as `s3://`: finds them and reads ranges of them, any number of requests at once.
@@ -75,5 +75,17 @@ void find_schemes_with(SchemeFinder finder);
 /// Whether a file system reads the path; false for a local one. Fails with Code::config for a scheme that nothing
 /// reads.
 [[nodiscard]] Result<bool> has_file_system(const std::string& path);
+
+/// Waits for the present version of a file that a file system reads. Fails as FileSystem::find, and with
+/// Code::config for a local file.
+[[nodiscard]] Result<FileVersion> find_version(const std::string& path);
+/// Waits for the bytes of that version from `begin` to before `end`; fewer where the file ends. Fails as
+/// FileSystem::read.
+[[nodiscard]] Result<std::string> read_range(const std::string& path, const FileVersion& version, std::int64_t begin,
+                                             std::int64_t end);
+
+/// Asks the program about every 20 ms, on the thread that waits, while a plan or a tool waits for files of other
+/// machines: false ends the wait, with Code::cancelled. The threads of a run are not asked: `close` ends their waits.
+void ask_while_waiting(std::function<bool()> go_on);
 
 }  // namespace forebay

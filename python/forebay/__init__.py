@@ -32,7 +32,7 @@ from forebay.switch import Switch, switch
 from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
 __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "ConvertedFile", "Coordinator", "CorruptPlace",
-           "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "IndexReport", "Inspection",
+           "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "HttpFiles", "IndexReport", "Inspection",
            "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "RecordWriter", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "add_file_system", "arrays", "arrow", "arrow_file",
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy as _np
     from forebay import jax, returnn, slim, text, tf, tf1, torch
     from forebay._conversion.convert import ConvertedFile, convert
-    from forebay._file_systems import add_file_system
+    from forebay._file_systems import HttpFiles, add_file_system
     from forebay._json_lines import json_lines
     from forebay._tensorboard import tensorboard
     from forebay.audio import decode_audio, log_mel, mfcc
@@ -65,7 +65,7 @@ else:
     # What many programs do not use is imported when it is asked for, so that `import forebay` is short: module -> names.
     _MODULES = {
         "_conversion.convert": ("ConvertedFile", "convert"),
-        "_file_systems": ("add_file_system",),
+        "_file_systems": ("HttpFiles", "add_file_system"),
         "_json_lines": ("json_lines",),
         "_tensorboard": ("tensorboard",),
         "audio": ("decode_audio", "log_mel", "mfcc"),

@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
     ValuesView
 )
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 
 version: str = '0.1.0'
@@ -336,7 +336,20 @@ class QueuedFiles:
 
     def close(self) -> None: ...
 
+@overload
 def add_file_system(scheme: str, files: QueuedFiles) -> None: ...
+
+@overload
+def add_file_system(scheme: str, files: HttpFiles) -> None: ...
+
+class HttpFiles:
+    def __init__(self, *, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, library: str) -> None: ...
+
+def find_version(path: str) -> tuple[int, int]:
+    """Size in bytes and version of a file of another machine."""
+
+def read_range(path: str, size: int, version: int, begin: int, end: int) -> bytes:
+    """The bytes of that version from `begin` to before `end`."""
 
 def find_file_system(path: str) -> bool:
     """

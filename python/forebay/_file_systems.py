@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
+import pathlib
 import random
 import re
 import threading
@@ -38,12 +40,73 @@ class Changed(OSError):
     """The file is not the version any more whose bytes were asked for."""
 
 
+class HttpFiles:
+    """Files of `http` and `https`, read by libcurl, with options of the program:
+
+        fb.add_file_system("https", fb.HttpFiles(headers={"Authorization": "Bearer …"}))
+
+    Without one, these schemes are read with the options as they are here.
+
+    allow_http: read `http` from other machines, too. Without TLS, anyone on the way can read the bytes and change them. The
+    environment variable `FOREBAY_ALLOW_HTTP=1` says the same where no HttpFiles is named.
+    connections: at most, to one host; 1 to 256.
+    deadline: seconds; a request that gets no byte for so long is an error.
+    headers: are sent to the host of an address, and not to one that it redirects to. They are in no state and no message.
+    ca_file: the certificates to trust; None: `$SSL_CERT_FILE`, `$CURL_CA_BUNDLE`, or those of the system.
+
+    libcurl is that of the system, else that of the package pycurl (`pip install forebay[remote]`). Raises ConfigError when there
+    is neither, and for options that are wrong.
+    """
+
+    def __init__(self, *, allow_http: bool = False, connections: int = 32, deadline: int = 180,
+                 headers: "Optional[Mapping[str, str]]" = None, ca_file: "Optional[Union[str, os.PathLike[str]]]" = None) -> None:
+        def made(library: str) -> "_core.HttpFiles":
+            return _core.HttpFiles(allow_http=allow_http, connections=connections, deadline=deadline, library=library,
+                                   headers=[f"{name}: {value}" for name, value in (headers or {}).items()],
+                                   ca_file="" if ca_file is None else os.fspath(ca_file))
+        try:
+            self.files = made("")
+        except ConfigError:
+            library = _curl_of_pycurl()
+            if library is None:
+                raise
+            self.files = made(library)
+
+
+def _curl_of_pycurl() -> "Optional[str]":
+    """The file of libcurl that the package pycurl has brought along."""
+    spec = importlib.util.find_spec("pycurl")
+    if spec is None or spec.origin is None:
+        return None
+    return next(map(str, sorted(pathlib.Path(spec.origin).parent.glob("pycurl.libs/libcurl*.so*"))), None)
+
+
 def version_of(info: Mapping[str, Any]) -> int:
     for names in (STRONG, WEAK):
         told = [(name, info[name]) for name in names if info.get(name) is not None]
         if told:
             return int.from_bytes(hashlib.blake2b(repr(told).encode(), digest_size=8).digest(), "little") or 1
     return 0    # the size alone tells versions apart
+
+
+class Reader(Protocol):
+    """What reads a file at once, for libraries of Python."""
+
+    def info(self, path: str) -> "tuple[int, int]":
+        """Size and version at this moment."""
+
+    def bytes_of(self, path: str, size: int, version: int, begin: int, end: int) -> Any:
+        """The bytes of a range of that version."""
+
+
+class Compiled:
+    """A Reader of what the compiled part reads by itself."""
+
+    def info(self, path: str) -> "tuple[int, int]":
+        return _core.find_version(path)
+
+    def bytes_of(self, path: str, size: int, version: int, begin: int, end: int) -> bytes:
+        return _core.read_range(path, size, version, begin, end)
 
 
 class Served:
@@ -195,19 +258,19 @@ def _begin_anew() -> None:
         _core.add_file_system(scheme, served.queue)
 
 
-def served_of(path: str) -> "Optional[Served]":
+def served_of(path: str) -> "Optional[Reader]":
     """What reads a file; None for a path without a scheme. Raises ConfigError for a scheme that nothing reads."""
     scheme = path.split("://", 1)[0]
     if not SCHEME.fullmatch(scheme):
         return None
     if scheme not in _by_scheme:
         _core.find_file_system(path)    # asks `find_scheme`, and keeps what it gives
-    return _by_scheme.get(scheme)
+    return _by_scheme.get(scheme, Compiled())
 
 
 def add_file_system(scheme: str, system: Any) -> None:
-    """Reads all paths that begin with `scheme` and "://" through `system`: an fsspec file system, or any object with
-    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`.
+    """Reads all paths that begin with `scheme` and "://" through `system`: an fsspec file system, any object with
+    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`, or an HttpFiles for `http` or `https`.
 
         fb.add_file_system("s3", s3fs.S3FileSystem(anon=True))
         fb.tfrecord("s3://bucket/train-*").example({...}).batch(32)
@@ -223,6 +286,12 @@ def add_file_system(scheme: str, system: Any) -> None:
 
     Raises ConfigError for a text that is no scheme, and for an object that lacks one of the functions.
     """
+    if isinstance(system, HttpFiles):
+        if scheme not in ("http", "https"):
+            raise ConfigError(f"scheme: HttpFiles reads \"http\" and \"https\", found {scheme!r}")
+        _core.add_file_system(scheme, system.files)
+        _by_scheme.pop(scheme, None)
+        return
     missing = [name for name in ("info", "cat_file") if not callable(getattr(system, name, None))]
     if missing:
         raise ConfigError(f"system: {type(system).__name__} has no {' and no '.join(f'`{name}`' for name in missing)}; an fsspec file "
@@ -235,8 +304,11 @@ def add_file_system(scheme: str, system: Any) -> None:
     _core.add_file_system(scheme, _serve(scheme, system, lists).queue)
 
 
-def find_scheme(scheme: str) -> "Union[_core.QueuedFiles, str]":
-    """The compiled part asks for the reader of a scheme that nobody has named. A text says why there is none."""
+def find_scheme(scheme: str) -> "Union[_core.QueuedFiles, _core.HttpFiles, str]":
+    """The compiled part asks for the reader of a scheme that nobody has named, and that it cannot read by itself. A text says
+    why there is none."""
+    if scheme in ("http", "https") and _curl_of_pycurl() is not None:
+        return HttpFiles(allow_http=os.environ.get("FOREBAY_ALLOW_HTTP") == "1").files
     advice = f"or name a reader of your own with forebay.add_file_system({scheme!r}, …)"
     try:
         import fsspec
@@ -261,6 +333,6 @@ def main(arguments: "List[str]") -> int:
 
 def _package(scheme: str) -> str:
     known = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
-             "hf": "huggingface_hub", "http": "aiohttp", "https": "aiohttp", "sftp": "paramiko", "ssh": "paramiko"}
+             "hf": "huggingface_hub", "http": "pycurl", "https": "pycurl", "sftp": "paramiko", "ssh": "paramiko"}
     found: "Optional[str]" = known.get(scheme)
     return f" {found}" if found else ""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Optional, cast
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from forebay._file_systems import Served
+    from forebay._file_systems import Reader
 
 READ_AHEAD = 1 << 20    # bytes of one request, at least
 
 
-def served_of(path: str) -> "Optional[Served]":
+def served_of(path: str) -> "Optional[Reader]":
     """What reads the file; None for a local one."""
     if "://" not in path:
         return None
@@ -37,7 +37,7 @@ def opened(path: str, buffering: int = -1) -> BinaryIO:
 class RemoteFile(io.RawIOBase):
     """One version of a file: bytes of another one are an OSError."""
 
-    def __init__(self, served: "Served", path: str) -> None:
+    def __init__(self, served: "Reader", path: str) -> None:
         self._served, self._path, self._at = served, path, 0
         self._size, self._version = served.info(path)
 

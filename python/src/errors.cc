@@ -23,6 +23,8 @@ nb::object exception_of(const Error& error, nb::handle make) {
 }  // namespace
 
 void raise(const Error& error) {
+  if (error.code() == Code::cancelled && PyErr_Occurred() != nullptr)
+    throw nb::python_error();  // of a signal's handler
   const nb::object exception = exception_of(error, nb::module_::import_("forebay.errors").attr("make"));
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();

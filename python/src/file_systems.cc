@@ -2,6 +2,8 @@
 #include "file_systems.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include <forebay/file_system.h>
+#include <forebay/http_files.h>
 #include <forebay/queued_files.h>
 #include <nanobind/stl/string.h>
 
@@ -101,6 +104,18 @@ const char* kind_of(const PyJob& job) {
   return job.job().list() == nullptr ? "read" : "list";
 }
 
+/// The reader of http and https.
+struct WebFiles {
+  std::shared_ptr<FileSystem> system;
+};
+
+/// Whether a thread that waits for files goes on: signals are handled by the main thread alone.
+bool no_signal_came(unsigned long main_thread) {
+  if (PyThread_get_thread_ident() != main_thread || Py_IsInitialized() == 0) return true;
+  const nb::gil_scoped_acquire locked;
+  return PyErr_CheckSignals() == 0;
+}
+
 /// A scheme that nobody has named: the package decides.
 Result<std::shared_ptr<FileSystem>> find_scheme(const std::string& scheme) {
   if (Py_IsInitialized() == 0) return Error{Code::cancelled, "the program ends"};
@@ -108,6 +123,7 @@ Result<std::shared_ptr<FileSystem>> find_scheme(const std::string& scheme) {
   try {
     const nb::object found = nb::module_::import_("forebay._file_systems").attr("find_scheme")(to_str(scheme));
     if (nb::isinstance<nb::str>(found)) return Error{Code::config, Detail::invalid_argument, from_str(found)};
+    if (nb::isinstance<WebFiles>(found)) return nb::cast<const WebFiles&>(found).system;
     return nb::cast<const QueuedFiles&>(found).system();
   } catch (const nb::python_error& problem) {
     return Error{Code::config, Detail::invalid_argument, problem.what()};
@@ -157,6 +173,54 @@ void bind_file_systems(nb::module_& module) {
       "add_file_system",
       [](const std::string& scheme, const QueuedFiles& files) { value_of(add_file_system(scheme, files.system())); },
       nb::arg("scheme"), nb::arg("files"));
+  nb::class_<WebFiles>(module, "HttpFiles")
+      .def(
+          "__init__",
+          [](WebFiles* self, bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
+             const nb::str& ca_file, const nb::str& library) {
+            HttpOptions options{.allow_http = allow_http,
+                                .connections = connections,
+                                .deadline = std::chrono::seconds{deadline},
+                                .headers = from_strs(headers),
+                                .ca_file = from_str(ca_file),
+                                .library = from_str(library)};
+            std::construct_at(self, WebFiles{value_of(http_files(options))});
+          },
+          nb::kw_only(), nb::arg("allow_http"), nb::arg("connections"), nb::arg("deadline"), nb::arg("headers"),
+          nb::arg("ca_file"), nb::arg("library"),
+          nb::sig("def __init__(self, *, allow_http: bool, connections: int, deadline: int, headers: list[str], "
+                  "ca_file: str, "
+                  "library: str) -> None"));
+  module.def(
+      "add_file_system",
+      [](const std::string& scheme, const WebFiles& files) { value_of(add_file_system(scheme, files.system)); },
+      nb::arg("scheme"), nb::arg("files"));
+  module.def(
+      "find_version",
+      [](const nb::str& path) {
+        auto found = [path = from_str(path)] {
+          const Unlocked waiting;
+          return find_version(path);
+        }();
+        const FileVersion version = value_of(std::move(found));
+        return nb::make_tuple(version.size, version.version);
+      },
+      nb::arg("path"), nb::sig("def find_version(path: str) -> tuple[int, int]"),
+      "Size in bytes and version of a file of another machine.");
+  module.def(
+      "read_range",
+      [](const nb::str& path, std::int64_t size, std::uint64_t version, std::int64_t begin, std::int64_t end) {
+        auto bytes = [&, path = from_str(path)] {
+          const Unlocked waiting;
+          return read_range(path, {.size = size, .version = version}, begin, end);
+        }();
+        const std::string out = value_of(std::move(bytes));
+        return nb::bytes(out.data(), out.size());
+      },
+      nb::arg("path"), nb::arg("size"), nb::arg("version"), nb::arg("begin"), nb::arg("end"),
+      nb::sig("def read_range(path: str, size: int, version: int, begin: int, end: int) -> bytes"),
+      "The bytes of that version from `begin` to before `end`.");
+  ask_while_waiting([main_thread = PyThread_get_thread_ident()] { return no_signal_came(main_thread); });
   module.def(
       "find_file_system",
       [](const nb::str& path) {

@@ -6,14 +6,17 @@
 #include <atomic>
 #include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <forebay/http_files.h>
 
 #include "stores/forever.h"
 
@@ -109,6 +112,14 @@ Signing signing_of(std::string_view parameter) {
   return beside ? Signing::beside : Signing::no;
 }
 
+/// The addresses of http and https, which libcurl reads.
+bool is_web(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
+
+Result<std::shared_ptr<FileSystem>> web_files() {
+  const char* const allowed = std::getenv("FOREBAY_ALLOW_HTTP");  // NOLINT(concurrency-mt-unsafe)
+  return http_files({.allow_http = allowed != nullptr && std::string_view{allowed} == "1"});
+}
+
 /// The signed addresses by the names that they have here.
 class Addresses {
  public:
@@ -133,25 +144,32 @@ class Addresses {
 
 }  // namespace
 
-std::string without_signature(const std::string& path) {
-  const std::size_t query = path.find('?');
-  if (query == std::string::npos || !(path.starts_with("http://") || path.starts_with("https://"))) return path;
-  std::string out = path.substr(0, query);
-  bool is_signed = false;
+std::string public_name(const std::string& path) {
+  if (!is_web(scheme_of(path))) return path;
+  const std::size_t query = std::min(path.find('?'), path.size());
+  const std::size_t host = path.find("://") + 3;
+  const std::size_t at = path.rfind('@', path.find_first_of("/?#", host));  // behind a user and a password
+  const bool has_user = at != std::string::npos && at >= host;
+  std::string out = path.substr(0, host) + path.substr(has_user ? at + 1 : host, query - (has_user ? at + 1 : host));
+  bool is_secret = has_user;
   char before = '?';
-  for (std::string_view rest = std::string_view{path}.substr(query + 1); !rest.empty();) {
+  for (std::string_view rest = std::string_view{path}.substr(std::min(query + 1, path.size())); !rest.empty();) {
     const std::size_t end = std::min(rest.find('&'), rest.size());
     const std::string_view parameter = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const Signing signing = signing_of(parameter);
-    is_signed = is_signed || signing == Signing::yes;
+    is_secret = is_secret || signing == Signing::yes;
     if (signing != Signing::no) continue;
     out += std::exchange(before, '&');
     out += parameter;
   }
-  if (!is_signed) return path;
-  Addresses::get().remember(out, path);
-  return out;
+  return is_secret ? out : path;
+}
+
+std::string without_signature(const std::string& path) {
+  std::string name = public_name(path);
+  if (name != path) Addresses::get().remember(name, path);
+  return name;
 }
 
 FileSystem* file_system_of(const std::string& path) {
@@ -165,6 +183,15 @@ Result<FileSystem*> find_file_system(const std::string& path) {
   const std::string name = without_signature(path);
   Registry& all = Registry::get();
   if (FileSystem* const known = all.find(scheme)) return known;
+  std::optional<Error> why;
+  if (is_web(scheme)) {
+    auto made = web_files();
+    if (made.ok()) {
+      all.add(scheme, *std::move(made));
+      return all.find(scheme);
+    }
+    why = made.error();
+  }
   if (const SchemeFinder finder = all.finder()) {
     auto found = finder(scheme);
     if (!found.ok())
@@ -173,6 +200,7 @@ Result<FileSystem*> find_file_system(const std::string& path) {
     all.add(scheme, *std::move(found));
     return all.find(scheme);
   }
+  if (why) return Error{why->code(), why->detail(), fmt::format("'{}': {}", name, why->message())};
   return Error{Code::config, Detail::invalid_argument,
                fmt::format("'{}': only local files can be read here; in Python, the package fsspec reads them, and "
                            "forebay.add_file_system(\"{}\", …) names another reader; in C++, forebay::add_file_system",

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/waits.h"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,8 +14,24 @@
 
 #include <fmt/core.h>
 
-namespace forebay::stores {
+#include "stores/forever.h"
+#include "stores/registry.h"
+
+namespace forebay {
+namespace stores {
 namespace {
+
+constexpr std::chrono::milliseconds between_looks{20};
+
+/// What the program asks while threads wait.
+struct Question {
+  std::mutex mutex;
+  std::function<bool()> go_on;
+};
+Question& question() {
+  static Forever<Question> only;
+  return *only;
+}
 
 /// One answer, which any thread gives once.
 template <class T>
@@ -23,9 +42,14 @@ class Answered {
     value_ = std::move(value);
     given_.notify_all();
   }
+  /// Fails with Code::cancelled when the program does not want to wait any longer.
   [[nodiscard]] Result<T> wait() {
     std::unique_lock lock{mutex_};
-    given_.wait(lock, [&] { return value_.has_value(); });
+    while (!given_.wait_for(lock, between_looks, [&] { return value_.has_value(); })) {
+      lock.unlock();
+      if (!goes_on()) return Error{Code::cancelled, "interrupted"};
+      lock.lock();
+    }
     return *std::move(value_);
   }
 
@@ -43,28 +67,17 @@ Result<T> waited(Ask ask) {
   return answered->wait();
 }
 
-}  // namespace
-
-Result<std::vector<std::string>> list(FileSystem& system, const std::string& folder, bool deep) {
-  return waited<std::vector<std::string>>([&](auto answer) { system.list(folder, deep, std::move(answer)); });
-}
-
-Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes) {
-  auto found = waited<FileVersion>([&](auto answer) { system.find(path, std::move(answer)); });
-  FOREBAY_TRY(const FileVersion version, std::move(found).at(Place{.file = path}));
-  if (version.size > max_bytes) {
-    return Error{Code::data, Detail::resource_exhausted,
-                 fmt::format("'{}' has {} bytes; at most {} are allowed", path, version.size, max_bytes),
-                 Place{.file = path}};
-  }
-  const auto size = static_cast<std::size_t>(version.size);
+/// The bytes of `version` from `begin` to before `end`.
+Result<std::string> read_range(FileSystem& system, const std::string& path, FileVersion version, std::int64_t begin,
+                               std::int64_t end) {
+  const auto size = static_cast<std::size_t>(end - begin);
   const auto bytes = std::make_shared<std::vector<std::byte>>(size);
   const auto wanted = std::make_shared<int>();
   for (std::size_t done = 0; done < size;) {
     auto got = waited<std::size_t>([&](auto answer) {
       system.read({.path = path,
                    .version = version,
-                   .offset = static_cast<std::int64_t>(done),
+                   .offset = begin + static_cast<std::int64_t>(done),
                    .out = std::span{*bytes}.subspan(done),
                    .memory = {bytes, bytes->data()},
                    .wanted = wanted},
@@ -78,4 +91,57 @@ Result<std::string> read_all(FileSystem& system, const std::string& path, std::i
   return std::string{reinterpret_cast<const char*>(bytes->data()), size};
 }
 
-}  // namespace forebay::stores
+}  // namespace
+
+bool goes_on() {
+  std::function<bool()> go_on;
+  {
+    const std::lock_guard lock{question().mutex};
+    go_on = question().go_on;
+  }
+  return !go_on || go_on();
+}
+
+Result<std::vector<std::string>> list(FileSystem& system, const std::string& folder, bool deep) {
+  return waited<std::vector<std::string>>([&](auto answer) { system.list(folder, deep, std::move(answer)); });
+}
+
+Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes) {
+  auto found = waited<FileVersion>([&](auto answer) { system.find(path, std::move(answer)); });
+  FOREBAY_TRY(const FileVersion version, std::move(found).at(Place{.file = path}));
+  if (version.size > max_bytes) {
+    return Error{Code::data, Detail::resource_exhausted,
+                 fmt::format("'{}' has {} bytes; at most {} are allowed", path, version.size, max_bytes),
+                 Place{.file = path}};
+  }
+  return read_range(system, path, version, 0, version.size);
+}
+
+}  // namespace stores
+
+Result<FileVersion> find_version(const std::string& path) {
+  FOREBAY_TRY(FileSystem* const system, stores::find_file_system(path));
+  if (system == nullptr)
+    return Error{Code::config, Detail::invalid_argument, fmt::format("'{}' is a local file", path)};
+  const std::string name = stores::without_signature(path);
+  return stores::waited<FileVersion>([&](auto answer) { system->find(name, std::move(answer)); })
+      .at(Place{.file = name});
+}
+
+Result<std::string> read_range(const std::string& path, const FileVersion& version, std::int64_t begin,
+                               std::int64_t end) {
+  FOREBAY_TRY(FileSystem* const system, stores::find_file_system(path));
+  if (system == nullptr)
+    return Error{Code::config, Detail::invalid_argument, fmt::format("'{}' is a local file", path)};
+  begin = std::max<std::int64_t>(0, begin);
+  end = std::min(end, version.size);
+  if (begin >= end) return std::string{};
+  return stores::read_range(*system, stores::without_signature(path), version, begin, end);
+}
+
+void ask_while_waiting(std::function<bool()> go_on) {
+  const std::lock_guard lock{stores::question().mutex};
+  stores::question().go_on = std::move(go_on);
+}
+
+}  // namespace forebay

@@ -8,7 +8,7 @@
 #include <forebay/file_system.h>
 
 /// Calls of a FileSystem that wait for their answer. They are for plans; a run has its own requests
-/// (src/engine/requests).
+/// (src/engine/requests). Each fails with Code::cancelled when the program ends the wait (`ask_while_waiting`).
 namespace forebay::stores {
 
 /// The files in a folder, which ends with `/`; `deep`: and below it.
@@ -16,5 +16,8 @@ namespace forebay::stores {
 
 /// The bytes of a file. Fails with Code::data when it has more than `max_bytes`.
 [[nodiscard]] Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes);
+
+/// Asks the program what it has said by `ask_while_waiting`. Threads that wait do so about every 20 ms.
+[[nodiscard]] bool goes_on();
 
 }  // namespace forebay::stores

@@ -130,12 +130,8 @@ std::vector<std::optional<io::FileIdentity>> requested_identities(const Program&
 
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
-  std::vector<std::optional<io::FileIdentity>> identities;
-  try {
-    identities = requested_identities(program, files, go_on);
-  } catch (const Closed&) {
-    return Error{Code::cancelled, "interrupted"};
-  }
+  const auto identities = requested_identities(program, files, go_on);
+  if (go_on && !go_on()) return Error{Code::cancelled, "interrupted"};
   std::vector<std::optional<Error>> errors(files.size());
   std::atomic<std::size_t> failed{files.size()};  // the first file that failed; files after it are stopped
   const auto one = [&](std::size_t at, const std::stop_token& stop) {

@@ -3,9 +3,11 @@
 
 #include <utility>
 
+#include "engine/memory/catch_all.h"
 #include "engine/requests/requested_file.h"
 #include "io/file.h"
 #include "stores/registry.h"
+#include "stores/waits.h"
 
 namespace forebay::engine {
 
@@ -40,13 +42,18 @@ std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const s
                                                                const std::function<bool()>& go_on,
                                                                const std::shared_ptr<KnownVersions>& known) {
   const auto requests = std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_find), requests_to_find);
-  requests->ask_whether(go_on);
+  requests->ask_whether(go_on ? go_on : stores::goes_on);
   requests->know(known);
   std::vector<std::shared_ptr<Request>> asked;
   for (const std::string& path : paths) asked.push_back(requests->find(*stores::file_system_of(path), path));
   std::vector<Result<io::RandomAccessFile::Identity>> out;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    requests->wait(*asked[i]);
+    try {
+      requests->wait(*asked[i]);
+    } catch (const Closed&) {
+      out.resize(paths.size(), Error{Code::cancelled, "interrupted"});
+      return out;
+    }
     if (asked[i]->error()) {
       out.emplace_back(asked[i]->error()->at(Place{.file = paths[i]}));
     } else {

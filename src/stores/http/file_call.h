@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <forebay/file_system.h>
+#include <forebay/http_files.h>
+
+#include "stores/http/address.h"
+#include "stores/http/call.h"
+
+namespace forebay::stores::http {
+
+/// What servers have said to tell a version of a file by. Thread-safe.
+class Versions {
+ public:
+  void remember(const std::string& path, const Reply& reply);
+  /// The header that lets a server refuse the bytes of another version. Empty: there is none.
+  [[nodiscard]] std::string condition(const std::string& path, std::uint64_t version);
+
+ private:
+  struct Told {
+    std::uint64_t version = 0;
+    std::string condition;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Told, std::less<>> told_;
+};
+
+/// What the calls of a file system have in common.
+struct Means {
+  Means(const Library& loaded, HttpOptions chosen, std::string trusted)
+      : library{loaded}, options{std::move(chosen)}, ca_file{std::move(trusted)} {}
+  const Library& library;
+  const HttpOptions options;
+  const std::string ca_file;
+  Versions versions;
+};
+
+/// Fails with Code::config when an address may not be read: http:// of another machine.
+[[nodiscard]] Result<void> check_allowed(const Address& address, const HttpOptions& options);
+
+/// A request for one file.
+class FileCall : public Call {
+ public:
+  FileCall(std::shared_ptr<Means> means, std::string path, Address address);
+  [[nodiscard]] const std::string& host() const final { return address_.origin; }
+  [[nodiscard]] Ask ask() const final;
+  [[nodiscard]] Step next(const Came& came) final;
+
+ protected:
+  /// Of an answer that is no fault of the server: 2xx, 412 or 416.
+  [[nodiscard]] virtual Step judge(const Came& came) = 0;
+  /// Of bytes that came before the connection broke. False: they do not help.
+  [[nodiscard]] virtual bool keep([[maybe_unused]] const Came& came) { return false; }
+  /// Whether the request itself may be the reason of a refusal; it is then asked in another way.
+  [[nodiscard]] virtual bool asks_otherwise() { return false; }
+  [[nodiscard]] virtual Error gone() const = 0;
+  virtual void complete(Ask& ask) const = 0;  ///< The method, the range and the conditions.
+  [[nodiscard]] Answered failed(Code code, Detail detail, std::string_view what);
+  [[nodiscard]] const Address& address() const { return address_; }
+  [[nodiscard]] Means& means() const { return *means_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// An encoding that changes the bytes. Files with the end .gz may come with the name of their own compression.
+  [[nodiscard]] bool is_recoded(const Reply& reply) const;
+  virtual std::string_view doing() const = 0;  ///< "open" or "read".
+
+ private:
+  [[nodiscard]] Step redirected(const Came& came);
+  [[nodiscard]] Step broken(const Came& came);
+  [[nodiscard]] Error about(Code code, Detail detail, std::string_view what) const;
+
+  const std::shared_ptr<Means> means_;
+  const std::string path_, origin_;
+  Address address_;
+  int redirects_ = 0;
+};
+
+/// Asks for the size and the version of a file.
+class FindCall final : public FileCall {
+ public:
+  FindCall(std::shared_ptr<Means> means, std::string path, Address address, FileSystem::Found found);
+  [[nodiscard]] std::span<std::byte> out() const override { return {}; }
+  [[nodiscard]] bool takes_body(const Reply& reply) const override { return reply.status() == 206; }
+  void fail(const Error& error) override { found_(error); }
+  [[nodiscard]] bool wanted() const override { return true; }
+
+ private:
+  [[nodiscard]] Step judge(const Came& came) override;
+  [[nodiscard]] bool asks_otherwise() override;
+  [[nodiscard]] Error gone() const override;
+  void complete(Ask& ask) const override;
+  std::string_view doing() const override { return "open"; }
+
+  const FileSystem::Found found_;
+  bool head_;  // and else GET, of the first byte
+};
+
+/// Asks for bytes of one version of a file.
+class ReadCall final : public FileCall {
+ public:
+  ReadCall(std::shared_ptr<Means> means, Address address, ReadRequest request, FileSystem::Answer answer);
+  [[nodiscard]] std::span<std::byte> out() const override;
+  [[nodiscard]] bool takes_body(const Reply& reply) const override {
+    return !is_other_version(reply) && wrong_with(reply).empty();
+  }
+  void fail(const Error& error) override { answer_(error); }
+  [[nodiscard]] bool wanted() const override { return !request_.wanted.expired(); }
+
+ private:
+  [[nodiscard]] Step judge(const Came& came) override;
+  [[nodiscard]] bool keep(const Came& came) override;
+  [[nodiscard]] Error gone() const override;
+  void complete(Ask& ask) const override;
+  std::string_view doing() const override { return "read"; }
+  /// Why the body is not what was asked for. Empty: it is.
+  [[nodiscard]] std::string wrong_with(const Reply& reply) const;
+  [[nodiscard]] bool is_other_version(const Reply& reply) const;
+
+  const ReadRequest request_;
+  const FileSystem::Answer answer_;
+  const std::int64_t last_;
+};
+
+}  // namespace forebay::stores::http
