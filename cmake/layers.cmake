@@ -1,6 +1,8 @@
 # One static library per folder of src; a layer may use only what it names (tools/check_layout.py checks the includes).
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(EXPAT REQUIRED)
+find_path(CURL_INCLUDE_DIR curl/curl.h REQUIRED)  # headers only: the library is loaded when an address is read
 find_package(BZip2 REQUIRED)
 find_package(LibLZMA REQUIRED)
 find_package(JPEG REQUIRED)
@@ -85,6 +87,9 @@ function(forebay_layer folder)
   endif()
   if(name STREQUAL "steps")
     target_link_libraries(forebay_${name} ${kind} JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux sndfile::sndfile mpg123::mpg123 soxr::soxr kissfft::kissfft)
+  endif()
+  if(folder STREQUAL "stores")
+    target_link_libraries(forebay_stores PUBLIC EXPAT::EXPAT)
   endif()
   if(name STREQUAL "io" OR name STREQUAL "columns" OR name STREQUAL "sources")
     target_link_libraries(forebay_${name} ${kind} isal::isal ZLIB::ZLIB zstd::libzstd BZip2::BZip2

@@ -1,6 +1,6 @@
 # forebay::forebay: all layers as one static library. The doors link it, and see include/ only; `cmake --install` installs
 # it with the headers, the command and a package for find_package(forebay).
-set(FOREBAY_USES fmt::fmt Threads::Threads ZLIB::ZLIB JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux isal::isal zstd::libzstd
+set(FOREBAY_USES fmt::fmt Threads::Threads ZLIB::ZLIB EXPAT::EXPAT JPEG::JPEG PNG::PNG GIF::GIF webp::webpdemux isal::isal zstd::libzstd
   BZip2::BZip2 LibLZMA::LibLZMA sndfile::sndfile mpg123::mpg123 soxr::soxr kissfft::kissfft)
 
 # With FOREBAY_BUILT: the libraries that lie in a build folder.

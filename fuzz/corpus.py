@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from corpus_files import json_examples, json_objects, sounds, vocabularies
+from corpus_files import json_examples, json_objects, lists, replies, sounds, vocabularies
 
 
 def crc32c(data: bytes) -> int:
@@ -364,7 +364,8 @@ def write(folder: Path, root: Path) -> None:
             "document": documents(root), "slice": slices(), "expression": expressions(), "index": indexes(),
             "attribute": attributes(), "state": states(), "decode_image": images(),
             "tar": archives(), "npy": array_files(), "lines": text_files(), "csv": separated(),
-            "decode_audio": sounds(), "json": json_objects(), "json_example": json_examples(), "vocabulary": vocabularies()}
+            "decode_audio": sounds(), "json": json_objects(), "json_example": json_examples(), "vocabulary": vocabularies(),
+            "reply": replies(), "list": lists()}
     for target, seeds in sets.items():
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, data in seeds.items():

@@ -80,3 +80,19 @@ def json_examples() -> dict[str, bytes]:
 def vocabularies() -> dict[str, bytes]:
     return {"words": b"the\na\nof\n", "no end": b"one\r\ntwo", "twice": b"a\nb\na\n", "empty": b"", "blank": b"\n", "blanks": b"\n\n",
             "bytes": b"\xff\0\n\xfe", "long": b"x" * 300 + b"\n" + b"\n".join(b"%d" % i for i in range(200))}
+
+
+def replies() -> dict[str, bytes]:
+    """Heads of answers of http."""
+    return {"range": b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-9/100\r\nContent-Length: 10\r\nETag: \"a\"\r\n\r\n",
+            "again": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 503 Slow Down\r\nRetry-After: 3\r\nx-amz-bucket-region: eu-1\r\n\r\n",
+            "twice": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n", "ranges": b"bytes 0-9/100\nbytes */7\nbytes 5-1/9\nbytes 0-0/*\n"}
+
+
+def lists() -> dict[str, bytes]:
+    """Lists and refusals of object stores, and credentials of services."""
+    keys = b"".join(b"<Contents><Key>a%%2Fb+%d</Key><Size>%d</Size></Contents>" % (i, i) for i in range(3))
+    return {"page": b'<?xml version="1.0"?><ListBucketResult xmlns="x"><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>'
+                    + keys + b"</ListBucketResult>", "error": b"<Error><Code>NoSuchKey</Code><Message>no &amp; none</Message><Region>eu</Region></Error>",
+            "type": b"<!DOCTYPE x [<!ENTITY a 'aa'>]><ListBucketResult>&a;</ListBucketResult>", "deep": b"<a>" * 20,
+            "keys": b'{"AccessKeyId": "A", "SecretAccessKey": "b", "Token": "c", "Expiration": "2026-11-26T12:34:56Z"}'}

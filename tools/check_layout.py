@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "config": {"base"},
-    "stores": {"base"},
+    "stores": {"base", "config"},
     "io": {"base", "stores"},
     "columns": {"base"},
     "expression": {"base", "config", "columns"},
@@ -75,7 +75,8 @@ EXCEPTIONS = {("src/base/stop_misuse.cc", "ends the process")}
 HOSTS = {"github.com", "www.apache.org", "apache.org", "json-schema.org", "keepachangelog.com", "semver.org",
          "www.tensorflow.org", "protobuf.dev", "www.cityofchicago.org", "data.cityofchicago.org", "example.com",
          "dmlc.github.io", "arxiv.org", "doi.org", "prometheus.io", "ui.perfetto.dev", "filesystem-spec.readthedocs.io",
-         "www.w3.org", "docs.ray.io"}
+         "www.w3.org", "docs.ray.io",
+         "169.254.169.254", "169.254.170.2"}   # the metadata services of AWS
 TEXT = {".h", ".cc", ".py", ".pyi", ".md", ".txt", ".json", ".cmake", ".sh", ".toml", ".cff", ".def", ".yml"}
 LIMIT_SOURCE, LIMIT_PUBLIC, LIMIT_CMAKE = 400, 200, 100
 

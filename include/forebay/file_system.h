@@ -66,8 +66,9 @@ class FileSystem {
 /// Code::config for another text.
 Result<void> add_file_system(const std::string& scheme, std::shared_ptr<FileSystem> system);
 
-/// Makes the file system of a scheme that has none, when a plan names such a path; an error says why there is none. Any
-/// thread may call it. An empty function: such paths are errors, as at the beginning.
+/// Makes the file system of a scheme that has none, when a plan names such a path; an error says why there is none, and
+/// null leaves it to Forebay, which reads http, https and s3. Any thread may call it. An empty function: all is left to
+/// Forebay, as at the beginning.
 using SchemeFinder = std::function<Result<std::shared_ptr<FileSystem>>(const std::string& scheme)>;
 void find_schemes_with(SchemeFinder finder);
 [[nodiscard]] SchemeFinder scheme_finder();  ///< Empty: none was named.

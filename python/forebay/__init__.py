@@ -34,7 +34,7 @@ from forebay.values import Fraction, Ragged, Sparse, complete_frac
 __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "ConvertedFile", "Coordinator", "CorruptPlace",
            "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "HttpFiles", "IndexReport", "Inspection",
            "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
-           "ReaderCounters", "RecordWriter", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
+           "ReaderCounters", "RecordWriter", "S3Files", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "add_file_system", "arrays", "arrow", "arrow_file",
            "atomic_file", "complete_frac", "concat", "convert", "decode", "decode_audio", "decode_csv", "decode_example",
            "decode_image", "decode_json_example", "decode_raw", "decode_sequence_example", "encode_example",
@@ -46,9 +46,10 @@ if TYPE_CHECKING:
     import numpy as _np
     from forebay import jax, returnn, slim, text, tf, tf1, torch
     from forebay._conversion.convert import ConvertedFile, convert
-    from forebay._file_systems import HttpFiles, add_file_system
+    from forebay._file_systems import add_file_system
     from forebay._json_lines import json_lines
     from forebay._tensorboard import tensorboard
+    from forebay._web_files import HttpFiles, S3Files
     from forebay.audio import decode_audio, log_mel, mfcc
     from forebay.batch_set import BatchSet
     from forebay.coordinator import Coordinator, QueueRunner, start_queue_runners
@@ -65,9 +66,10 @@ else:
     # What many programs do not use is imported when it is asked for, so that `import forebay` is short: module -> names.
     _MODULES = {
         "_conversion.convert": ("ConvertedFile", "convert"),
-        "_file_systems": ("HttpFiles", "add_file_system"),
+        "_file_systems": ("add_file_system",),
         "_json_lines": ("json_lines",),
         "_tensorboard": ("tensorboard",),
+        "_web_files": ("HttpFiles", "S3Files"),
         "audio": ("decode_audio", "log_mel", "mfcc"),
         "batch_set": ("BatchSet",),
         "coordinator": ("Coordinator", "QueueRunner", "start_queue_runners"),

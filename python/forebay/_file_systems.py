@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
-import pathlib
 import random
 import re
 import threading
@@ -13,6 +11,7 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Union
 
 from forebay import _at_exit, _core
+from forebay._web_files import HttpFiles, S3Files, curl_of_pycurl, usual_files
 from forebay.errors import ConfigError
 
 MAX_THREADS = 32      # of one file system; the engine has as many requests in flight
@@ -38,47 +37,6 @@ class FileSystem(Protocol):
 
 class Changed(OSError):
     """The file is not the version any more whose bytes were asked for."""
-
-
-class HttpFiles:
-    """Files of `http` and `https`, read by libcurl, with options of the program:
-
-        fb.add_file_system("https", fb.HttpFiles(headers={"Authorization": "Bearer …"}))
-
-    Without one, these schemes are read with the options as they are here.
-
-    allow_http: read `http` from other machines, too. Without TLS, anyone on the way can read the bytes and change them. The
-    environment variable `FOREBAY_ALLOW_HTTP=1` says the same where no HttpFiles is named.
-    connections: at most, to one host; 1 to 256.
-    deadline: seconds; a request that gets no byte for so long is an error.
-    headers: are sent to the host of an address, and not to one that it redirects to. They are in no state and no message.
-    ca_file: the certificates to trust; None: `$SSL_CERT_FILE`, `$CURL_CA_BUNDLE`, or those of the system.
-
-    libcurl is that of the system, else that of the package pycurl (`pip install forebay[remote]`). Raises ConfigError when there
-    is neither, and for options that are wrong.
-    """
-
-    def __init__(self, *, allow_http: bool = False, connections: int = 32, deadline: int = 180,
-                 headers: "Optional[Mapping[str, str]]" = None, ca_file: "Optional[Union[str, os.PathLike[str]]]" = None) -> None:
-        def made(library: str) -> "_core.HttpFiles":
-            return _core.HttpFiles(allow_http=allow_http, connections=connections, deadline=deadline, library=library,
-                                   headers=[f"{name}: {value}" for name, value in (headers or {}).items()],
-                                   ca_file="" if ca_file is None else os.fspath(ca_file))
-        try:
-            self.files = made("")
-        except ConfigError:
-            library = _curl_of_pycurl()
-            if library is None:
-                raise
-            self.files = made(library)
-
-
-def _curl_of_pycurl() -> "Optional[str]":
-    """The file of libcurl that the package pycurl has brought along."""
-    spec = importlib.util.find_spec("pycurl")
-    if spec is None or spec.origin is None:
-        return None
-    return next(map(str, sorted(pathlib.Path(spec.origin).parent.glob("pycurl.libs/libcurl*.so*"))), None)
 
 
 def version_of(info: Mapping[str, Any]) -> int:
@@ -270,7 +228,7 @@ def served_of(path: str) -> "Optional[Reader]":
 
 def add_file_system(scheme: str, system: Any) -> None:
     """Reads all paths that begin with `scheme` and "://" through `system`: an fsspec file system, any object with
-    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`, or an HttpFiles for `http` or `https`.
+    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`, or an HttpFiles or S3Files.
 
         fb.add_file_system("s3", s3fs.S3FileSystem(anon=True))
         fb.tfrecord("s3://bucket/train-*").example({...}).batch(32)
@@ -286,9 +244,9 @@ def add_file_system(scheme: str, system: Any) -> None:
 
     Raises ConfigError for a text that is no scheme, and for an object that lacks one of the functions.
     """
-    if isinstance(system, HttpFiles):
-        if scheme not in ("http", "https"):
-            raise ConfigError(f"scheme: HttpFiles reads \"http\" and \"https\", found {scheme!r}")
+    if isinstance(system, (HttpFiles, S3Files)):
+        if scheme not in system.schemes:
+            raise ConfigError(f"scheme: {type(system).__name__} reads {' and '.join(system.schemes)}, found {scheme!r}")
         _core.add_file_system(scheme, system.files)
         _by_scheme.pop(scheme, None)
         return
@@ -304,11 +262,14 @@ def add_file_system(scheme: str, system: Any) -> None:
     _core.add_file_system(scheme, _serve(scheme, system, lists).queue)
 
 
-def find_scheme(scheme: str) -> "Union[_core.QueuedFiles, _core.HttpFiles, str]":
+def find_scheme(scheme: str) -> "Union[_core.QueuedFiles, _core.WebFiles, str]":
     """The compiled part asks for the reader of a scheme that nobody has named, and that it cannot read by itself. A text says
     why there is none."""
-    if scheme in ("http", "https") and _curl_of_pycurl() is not None:
-        return HttpFiles(allow_http=os.environ.get("FOREBAY_ALLOW_HTTP") == "1").files
+    if scheme == "s3" or (scheme in ("http", "https") and curl_of_pycurl() is not None):
+        try:
+            return usual_files(scheme).files
+        except ConfigError as problem:
+            return str(problem)
     advice = f"or name a reader of your own with forebay.add_file_system({scheme!r}, …)"
     try:
         import fsspec
@@ -332,7 +293,7 @@ def main(arguments: "List[str]") -> int:
 
 
 def _package(scheme: str) -> str:
-    known = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
+    known = {"s3": "pycurl", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
              "hf": "huggingface_hub", "http": "pycurl", "https": "pycurl", "sftp": "paramiko", "ssh": "paramiko"}
     found: "Optional[str]" = known.get(scheme)
     return f" {found}" if found else ""

@@ -14,6 +14,7 @@
 #include <forebay/file_system.h>
 #include <forebay/http_files.h>
 #include <forebay/queued_files.h>
+#include <forebay/s3_files.h>
 #include <nanobind/stl/string.h>
 
 #include "interpreter.h"
@@ -104,10 +105,44 @@ const char* kind_of(const PyJob& job) {
   return job.job().list() == nullptr ? "read" : "list";
 }
 
-/// The reader of http and https.
+/// The reader of http and https, or of s3.
 struct WebFiles {
   std::shared_ptr<FileSystem> system;
 };
+
+/// Credentials that a function of the program gives: a key, its secret, the token of a session or None, where they are
+/// from, and the time at which they end in seconds since 1970, or None.
+S3CredentialsSource credentials_of(const nb::object& function) {
+  if (function.is_none()) return {};
+  // A file system is never destroyed, so the function stays.
+  return [function = function.inc_ref().ptr()]() -> Result<S3Credentials> {
+    if (Py_IsInitialized() == 0) return Error{Code::cancelled, "the program ends"};
+    const nb::gil_scoped_acquire locked;
+    try {
+      const nb::object given = nb::handle{function}();
+      S3Credentials out{.key = from_str(given[0]), .secret = from_str(given[1]), .source = from_str(given[3])};
+      if (!nb::object{given[2]}.is_none()) out.token = from_str(given[2]);
+      if (!nb::object{given[4]}.is_none())
+        out.expires = std::chrono::sys_seconds{std::chrono::seconds{nb::cast<std::int64_t>(given[4])}};
+      return out;
+    } catch (const nb::python_error& problem) {
+      return Error{Code::config, Detail::permission_denied, from_str(nb::str(problem.value()))};
+    } catch (const std::exception& problem) {
+      return Error{Code::config, Detail::permission_denied, problem.what()};
+    }
+  };
+}
+
+/// The options that http and s3 have in common, from the keyword arguments of their classes.
+HttpOptions http_options(bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
+                         const nb::str& ca_file, const nb::str& library) {
+  return {.allow_http = allow_http,
+          .connections = connections,
+          .deadline = std::chrono::seconds{deadline},
+          .headers = from_strs(headers),
+          .ca_file = from_str(ca_file),
+          .library = from_str(library)};
+}
 
 /// Whether a thread that waits for files goes on: signals are handled by the main thread alone.
 bool no_signal_came(unsigned long main_thread) {
@@ -122,6 +157,7 @@ Result<std::shared_ptr<FileSystem>> find_scheme(const std::string& scheme) {
   const nb::gil_scoped_acquire locked;
   try {
     const nb::object found = nb::module_::import_("forebay._file_systems").attr("find_scheme")(to_str(scheme));
+    if (found.is_none()) return std::shared_ptr<FileSystem>{};
     if (nb::isinstance<nb::str>(found)) return Error{Code::config, Detail::invalid_argument, from_str(found)};
     if (nb::isinstance<WebFiles>(found)) return nb::cast<const WebFiles&>(found).system;
     return nb::cast<const QueuedFiles&>(found).system();
@@ -173,24 +209,41 @@ void bind_file_systems(nb::module_& module) {
       "add_file_system",
       [](const std::string& scheme, const QueuedFiles& files) { value_of(add_file_system(scheme, files.system())); },
       nb::arg("scheme"), nb::arg("files"));
-  nb::class_<WebFiles>(module, "HttpFiles")
-      .def(
-          "__init__",
-          [](WebFiles* self, bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
-             const nb::str& ca_file, const nb::str& library) {
-            HttpOptions options{.allow_http = allow_http,
-                                .connections = connections,
-                                .deadline = std::chrono::seconds{deadline},
-                                .headers = from_strs(headers),
-                                .ca_file = from_str(ca_file),
-                                .library = from_str(library)};
-            std::construct_at(self, WebFiles{value_of(http_files(options))});
-          },
-          nb::kw_only(), nb::arg("allow_http"), nb::arg("connections"), nb::arg("deadline"), nb::arg("headers"),
-          nb::arg("ca_file"), nb::arg("library"),
-          nb::sig("def __init__(self, *, allow_http: bool, connections: int, deadline: int, headers: list[str], "
-                  "ca_file: str, "
-                  "library: str) -> None"));
+  nb::class_<WebFiles>(module, "WebFiles", "Files that the compiled part reads by itself.");
+  module.def(
+      "http_files",
+      [](bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
+         const nb::str& ca_file, const nb::str& library) {
+        return WebFiles{
+            value_of(http_files(http_options(allow_http, connections, deadline, headers, ca_file, library)))};
+      },
+      nb::kw_only(), nb::arg("allow_http"), nb::arg("connections"), nb::arg("deadline"), nb::arg("headers"),
+      nb::arg("ca_file"), nb::arg("library"),
+      nb::sig("def http_files(*, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, "
+              "library: str) -> WebFiles"));
+  module.def(
+      "s3_files",
+      [](bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
+         const nb::str& ca_file, const nb::str& library, const nb::str& endpoint, const nb::str& region,
+         const nb::str& profile, bool anonymous, bool requester_pays, const nb::object& credentials,
+         const nb::object& other_credentials) {
+        const S3Options options{.http = http_options(allow_http, connections, deadline, headers, ca_file, library),
+                                .endpoint = from_str(endpoint),
+                                .region = from_str(region),
+                                .profile = from_str(profile),
+                                .anonymous = anonymous,
+                                .requester_pays = requester_pays,
+                                .credentials = credentials_of(credentials),
+                                .other_credentials = credentials_of(other_credentials)};
+        return WebFiles{value_of(s3_files(options))};
+      },
+      nb::kw_only(), nb::arg("allow_http"), nb::arg("connections"), nb::arg("deadline"), nb::arg("headers"),
+      nb::arg("ca_file"), nb::arg("library"), nb::arg("endpoint"), nb::arg("region"), nb::arg("profile"),
+      nb::arg("anonymous"), nb::arg("requester_pays"), nb::arg("credentials").none(),
+      nb::arg("other_credentials").none(),
+      nb::sig("def s3_files(*, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, "
+              "library: str, endpoint: str, region: str, profile: str, anonymous: bool, requester_pays: bool, "
+              "credentials: object, other_credentials: object) -> WebFiles"));
   module.def(
       "add_file_system",
       [](const std::string& scheme, const WebFiles& files) { value_of(add_file_system(scheme, files.system)); },

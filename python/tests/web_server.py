@@ -45,6 +45,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.serve()
 
+    def do_PUT(self) -> None:
+        self.serve()
+
     def serve(self) -> None:
         web: "Web" = self.server.web
         asked = web.note(self.command, self.path, {name.lower(): value for name, value in self.headers.items()})

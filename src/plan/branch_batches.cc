@@ -18,7 +18,7 @@ namespace forebay::plan {
 
 namespace {
 
-constexpr std::string_view batch_end = "end of the batch";
+constexpr std::string_view batch_end_name = "end of the batch";
 constexpr std::string_view batcher_name = "batch_ends";
 
 /// How the batches of a branch are delivered: the options that batchers have in common.
@@ -106,10 +106,10 @@ bool lie_side_by_side(const Json& document, const Registry& registry, std::size_
 }  // namespace
 
 std::string batch_end_of(std::size_t branch, bool side_by_side) {
-  return side_by_side ? fmt::format("{} of branch {}", batch_end, branch) : std::string{batch_end};
+  return side_by_side ? fmt::format("{} of branch {}", batch_end_name, branch) : std::string{batch_end_name};
 }
 
-bool is_of_batches(std::string_view tensor) { return tensor.starts_with(batch_end) || is_frames_in_batch(tensor); }
+bool is_of_batches(std::string_view tensor) { return tensor.starts_with(batch_end_name) || is_frames_in_batch(tensor); }
 
 bool takes_batches(const Json& document, const Registry& registry) {
   const Json* const branches = branches_in(document, registry);
@@ -127,7 +127,7 @@ bool passes_batches_on(const Json& document) {
   const Json* const steps = steps_of(document);
   if (steps == nullptr || steps->items().empty() || stage_name(steps->items().front()) != batcher_name) return false;
   const Json* const keys = steps->items().front().members().front().second.find("keys");
-  return keys != nullptr && !keys->items().empty() && keys->items().front().string().starts_with(batch_end);
+  return keys != nullptr && !keys->items().empty() && keys->items().front().string().starts_with(batch_end_name);
 }
 
 const Json& with_batches_of_branches(const Json& written, const Registry& registry, std::deque<Json>& kept) {

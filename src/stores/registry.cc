@@ -10,13 +10,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <forebay/http_files.h>
+#include <forebay/s3_files.h>
 
 #include "stores/forever.h"
 
@@ -115,9 +115,16 @@ Signing signing_of(std::string_view parameter) {
 /// The addresses of http and https, which libcurl reads.
 bool is_web(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
 
-Result<std::shared_ptr<FileSystem>> web_files() {
+HttpOptions usual_options() {
   const char* const allowed = std::getenv("FOREBAY_ALLOW_HTTP");  // NOLINT(concurrency-mt-unsafe)
-  return http_files({.allow_http = allowed != nullptr && std::string_view{allowed} == "1"});
+  return {.allow_http = allowed != nullptr && std::string_view{allowed} == "1"};
+}
+
+/// What reads a scheme of which nobody has said what reads it. Null: nothing here.
+Result<std::shared_ptr<FileSystem>> usual_files(std::string_view scheme) {
+  if (is_web(scheme)) return http_files(usual_options());
+  if (scheme == "s3") return s3_files({.http = usual_options()});
+  return std::shared_ptr<FileSystem>{};
 }
 
 /// The signed addresses by the names that they have here.
@@ -183,24 +190,23 @@ Result<FileSystem*> find_file_system(const std::string& path) {
   const std::string name = without_signature(path);
   Registry& all = Registry::get();
   if (FileSystem* const known = all.find(scheme)) return known;
-  std::optional<Error> why;
-  if (is_web(scheme)) {
-    auto made = web_files();
-    if (made.ok()) {
-      all.add(scheme, *std::move(made));
-      return all.find(scheme);
-    }
-    why = made.error();
-  }
-  if (const SchemeFinder finder = all.finder()) {
-    auto found = finder(scheme);
-    if (!found.ok())
-      return Error{found.error().code(), found.error().detail(),
-                   fmt::format("'{}': {}", name, found.error().message())};
-    all.add(scheme, *std::move(found));
+  const auto fails = [&](const Error& why) {
+    return Error{why.code(), why.detail(), fmt::format("'{}': {}", name, why.message())};
+  };
+  const auto keep = [&](Result<std::shared_ptr<FileSystem>>& made) {
+    all.add(scheme, *std::move(made));
     return all.find(scheme);
-  }
-  if (why) return Error{why->code(), why->detail(), fmt::format("'{}': {}", name, why->message())};
+  };
+  const SchemeFinder finder = all.finder();
+  const auto ask_finder = [&] { return finder ? finder(scheme) : Result<std::shared_ptr<FileSystem>>{nullptr}; };
+  // The finder may know credentials of more kinds, and no better way to read an address.
+  auto first = is_web(scheme) ? usual_files(scheme) : ask_finder();
+  if (first.ok() && *first) return keep(first);
+  if (!is_web(scheme) && !first.ok()) return fails(first.error());
+  auto second = is_web(scheme) ? ask_finder() : usual_files(scheme);
+  if (!second.ok()) return fails(second.error());
+  if (*second) return keep(second);
+  if (!first.ok()) return fails(first.error());
   return Error{Code::config, Detail::invalid_argument,
                fmt::format("'{}': only local files can be read here; in Python, the package fsspec reads them, and "
                            "forebay.add_file_system(\"{}\", …) names another reader; in C++, forebay::add_file_system",

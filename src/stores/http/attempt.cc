@@ -12,6 +12,7 @@ namespace {
 constexpr long buffer_bytes = 512L << 10;
 constexpr long connect_seconds = 10;
 constexpr long slowest_bytes = 1024, slowest_seconds = 10;  // below that rate for so long, a connection has stalled
+constexpr std::size_t max_refusal = std::size_t{4} << 10;   // of a refusal, for its reason
 constexpr std::size_t max_refused = std::size_t{64} << 10;  // of a body that is not read, to keep the connection
 
 }  // namespace
@@ -62,8 +63,9 @@ void Attempt::set_up(const Manner& manner) {
   if (!manner.ca_file.empty()) set(CURLOPT_CAINFO, manner.ca_file.c_str());
   if (ask.head) set(CURLOPT_NOBODY, 1L);
   if (ask.first >= 0) set(CURLOPT_RANGE, (std::to_string(ask.first) + "-" + std::to_string(ask.last)).c_str());
+  if (!ask.sign.empty()) set(CURLOPT_AWS_SIGV4, ask.sign.c_str());
   if (!ask.user.empty() || !ask.password.empty()) {
-    set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+    if (ask.sign.empty()) set(CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
     set(CURLOPT_USERNAME, ask.user.c_str());
     set(CURLOPT_PASSWORD, ask.password.c_str());
   }
@@ -90,6 +92,7 @@ bool Attempt::take(std::span<const char> bytes) {
   if (!takes_) takes_ = job_->call->takes_body(reply_);
   if (!*takes_) {
     refused_ += bytes.size();
+    refusal_.append(bytes.data(), std::min(bytes.size(), max_refusal - std::min(max_refusal, refusal_.size())));
     return refused_ <= max_refused && reply_.status() >= 300;
   }
   const std::size_t count = std::min(bytes.size(), out_.size() - bytes_);
@@ -112,7 +115,8 @@ Came Attempt::came(CURLcode code) {
           .reply = std::move(reply_),
           .bytes = bytes_,
           .whole = code == CURLE_OK || (ours && bytes_ == out_.size()),
-          .location = location == nullptr ? std::string{} : std::string{location}};
+          .location = location == nullptr ? std::string{} : std::string{location},
+          .refusal = std::move(refusal_)};
 }
 
 }  // namespace forebay::stores::http

@@ -54,6 +54,7 @@ class Attempt {
   std::optional<bool> takes_;  // the body; decided by its first byte
   std::vector<std::byte> own_;
   std::span<std::byte> out_;
+  std::string refusal_;
   std::size_t bytes_ = 0, refused_ = 0, traffic_ = 0;
   std::optional<Clock::time_point> first_byte_;
   std::array<char, CURL_ERROR_SIZE> problem_{};

@@ -22,6 +22,7 @@ struct Ask {
   std::int64_t first = -1, last = -1;  ///< The range of bytes. -1: the whole file.
   std::vector<std::string> headers;    ///< "Name: value".
   std::string user, password;          ///< Empty: none.
+  std::string sign;  ///< "aws:amz:REGION:s3": they are a key and its secret. Empty: they are sent as they are.
 };
 
 /// What came of it.
@@ -32,6 +33,7 @@ struct Came {
   std::size_t bytes = 0;  ///< Of the body, in the memory of the call.
   bool whole = false;     ///< The body is complete, or fills that memory.
   std::string location;   ///< Where to ask instead. Empty: nowhere.
+  std::string refusal;    ///< The beginning of a body that is no part of the file.
 };
 
 /// The next step after an answer.

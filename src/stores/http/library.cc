@@ -28,9 +28,9 @@ bool find_all(void* file, Library& out) {
   return find(file, "curl_global_init", out.global_init) && find(file, "curl_version_info", out.version_info) &&
          find(file, "curl_easy_init", out.easy_init) && find(file, "curl_easy_cleanup", out.easy_cleanup) &&
          find(file, "curl_easy_reset", out.easy_reset) && find(file, "curl_easy_setopt", out.easy_setopt) &&
-         find(file, "curl_easy_getinfo", out.easy_getinfo) && find(file, "curl_easy_strerror", out.easy_strerror) &&
-         find(file, "curl_multi_init", out.multi_init) && find(file, "curl_multi_cleanup", out.multi_cleanup) &&
-         find(file, "curl_multi_setopt", out.multi_setopt) &&
+         find(file, "curl_easy_perform", out.easy_perform) && find(file, "curl_easy_getinfo", out.easy_getinfo) &&
+         find(file, "curl_easy_strerror", out.easy_strerror) && find(file, "curl_multi_init", out.multi_init) &&
+         find(file, "curl_multi_cleanup", out.multi_cleanup) && find(file, "curl_multi_setopt", out.multi_setopt) &&
          find(file, "curl_multi_add_handle", out.multi_add_handle) &&
          find(file, "curl_multi_remove_handle", out.multi_remove_handle) &&
          find(file, "curl_multi_perform", out.multi_perform) && find(file, "curl_multi_poll", out.multi_poll) &&

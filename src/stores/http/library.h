@@ -3,6 +3,7 @@
 
 #include <string>
 
+#define CURL_DISABLE_DEPRECATION  // older libraries have the older options alone
 #include <curl/curl.h>
 #include <forebay/error.h>
 
@@ -18,6 +19,7 @@ struct Library {
   decltype(&curl_easy_cleanup) easy_cleanup = nullptr;
   decltype(&curl_easy_reset) easy_reset = nullptr;
   decltype(&curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&curl_easy_perform) easy_perform = nullptr;
   decltype(&curl_easy_getinfo) easy_getinfo = nullptr;
   decltype(&curl_easy_strerror) easy_strerror = nullptr;
   decltype(&curl_multi_init) multi_init = nullptr;

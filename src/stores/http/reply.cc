@@ -6,18 +6,13 @@
 #include <charconv>
 #include <utility>
 
+#include "stores/http/trimmed.h"
+
 namespace forebay::stores::http {
 
 namespace {
 
 constexpr std::size_t max_bytes = std::size_t{128} << 10;  // of a head
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower(std::string_view text) {
   std::string out{text};
@@ -108,6 +103,8 @@ void Reply::add(std::string_view name, std::string_view value) {
     retry_after_ = number(value).value_or(-1);
   } else if (name == "x-amz-request-id" || name == "x-request-id" || name == "x-goog-request-id") {
     request_id_ = value.substr(0, 100);
+  } else if (name == "x-amz-bucket-region") {
+    region_ = value.substr(0, 64);
   }
 }
 

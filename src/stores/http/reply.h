@@ -37,6 +37,7 @@ class Reply {
   [[nodiscard]] const std::string& encoding() const { return encoding_; }        ///< "gzip"; empty: none.
   [[nodiscard]] std::int64_t retry_after() const { return retry_after_; }        ///< Seconds; -1: not said.
   [[nodiscard]] const std::string& request_id() const { return request_id_; }    ///< Of a store, for its support.
+  [[nodiscard]] const std::string& region() const { return region_; }            ///< Of the bucket, as s3 says it.
   [[nodiscard]] bool contradicts_itself() const { return contradicts_itself_; }  ///< Two lengths, ranges or ETags.
 
   /// The hash of what tells this version of the file from others: the ETag, else the time of the last change. 0:
@@ -51,7 +52,7 @@ class Reply {
 
   std::size_t bytes_ = 0;
   int status_ = 0;
-  std::string reason_, etag_, last_modified_, encoding_, request_id_;
+  std::string reason_, etag_, last_modified_, encoding_, request_id_, region_;
   std::int64_t length_ = -1, retry_after_ = -1;
   std::optional<ContentRange> range_;
   bool contradicts_itself_ = false;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -16,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/draw.h"
-#include "stores/forever.h"
 #include "stores/http/attempt.h"
+#include "stores/http/exits.h"
 #include "stores/http/queue.h"
 
 namespace forebay::stores::http {
@@ -91,13 +90,13 @@ class Transfers::Loop {
   std::thread thread_;
 };
 
-class Transfers::Shared {
+class Transfers::Shared final : public Stops {
  public:
   Shared(const Library& library, Manner manner)
       : library_{library}, manner_{std::move(manner)}, queue_{manner_.connections} {}
   void begin(std::unique_ptr<Call> call);
   void add_loop();
-  void stop();
+  void stop() override;
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   [[nodiscard]] JobQueue& queue() { return queue_; }
 
@@ -299,37 +298,9 @@ void Transfers::Loop::measure(Clock::time_point now) {
   traffic_ = 0;
 }
 
-/// Stops the transfers of this process when it exits: libraries for TLS are taken down then, and no thread may be in
-/// them.
-class Transfers::Exits {
- public:
-  static void add(const std::shared_ptr<Shared>& shared) {
-    const std::lock_guard lock{(*exits()).mutex_};
-    if (!std::exchange((*exits()).told_, true)) static_cast<void>(std::atexit(&Exits::stop_all));
-    std::erase_if((*exits()).all_, [](const auto& entry) { return entry.second.expired(); });
-    (*exits()).all_.emplace_back(getpid(), shared);
-  }
-
- private:
-  static Forever<Exits>& exits() {
-    static Forever<Exits> all;
-    return all;
-  }
-  static void stop_all() {
-    const std::unique_lock lock{(*exits()).mutex_, std::try_to_lock};  // a forked child may find it locked
-    if (!lock.owns_lock()) return;
-    for (const auto& [process, shared] : (*exits()).all_)
-      if (const auto living = shared.lock(); living && process == getpid()) living->stop();
-  }
-
-  std::mutex mutex_;
-  bool told_ = false;
-  std::vector<std::pair<pid_t, std::weak_ptr<Shared>>> all_;
-};
-
 Transfers::Transfers(const Library& library, Manner manner)
     : shared_{std::make_shared<Shared>(library, std::move(manner))} {
-  Exits::add(shared_);
+  stop_at_exit(shared_);
 }
 
 Transfers::~Transfers() { shared_->stop(); }

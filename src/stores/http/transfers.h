@@ -34,7 +34,6 @@ class Transfers {
  private:
   class Shared;
   class Loop;
-  class Exits;
   const std::shared_ptr<Shared> shared_;
 };
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <forebay/file_system.h>
-#include <forebay/http_files.h>
 
 #include "stores/http/address.h"
 #include "stores/http/call.h"
+#include "stores/services/service.h"
 
 namespace forebay::stores::http {
 
@@ -37,16 +37,16 @@ class Versions {
 
 /// What the calls of a file system have in common.
 struct Means {
-  Means(const Library& loaded, HttpOptions chosen, std::string trusted)
-      : library{loaded}, options{std::move(chosen)}, ca_file{std::move(trusted)} {}
+  Means(const Library& loaded, std::shared_ptr<Service> kind, Manners how)
+      : library{loaded}, service{std::move(kind)}, manners{std::move(how)} {}
   const Library& library;
-  const HttpOptions options;
-  const std::string ca_file;
+  const std::shared_ptr<Service> service;
+  const Manners manners;
   Versions versions;
 };
 
 /// Fails with Code::config when an address may not be read: http:// of another machine.
-[[nodiscard]] Result<void> check_allowed(const Address& address, const HttpOptions& options);
+[[nodiscard]] Result<void> check_allowed(const Address& address, const Manners& manners);
 
 /// A request for one file.
 class FileCall : public Call {
@@ -76,12 +76,15 @@ class FileCall : public Call {
  private:
   [[nodiscard]] Step redirected(const Came& came);
   [[nodiscard]] Step broken(const Came& came);
+  [[nodiscard]] bool away() const { return address_.origin != home_; }
+  [[nodiscard]] std::optional<Step> refused(const Came& came, std::string& said);
   [[nodiscard]] Error about(Code code, Detail detail, std::string_view what) const;
 
   const std::shared_ptr<Means> means_;
-  const std::string path_, origin_;
+  const std::string path_;
   Address address_;
-  int redirects_ = 0;
+  std::string home_;  // the origin of the service itself
+  int redirects_ = 0, anew_ = 0;
 };
 
 /// Asks for the size and the version of a file.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/http/file_call.h"
+#include "stores/services/file_call.h"
 
 #include <algorithm>
 #include <utility>
@@ -63,8 +63,8 @@ std::string Versions::condition(const std::string& path, std::uint64_t version) 
   return told == told_.end() || told->second.version != version ? std::string{} : told->second.condition;
 }
 
-Result<void> check_allowed(const Address& address, const HttpOptions& options) {
-  if (address.secure || address.loopback || options.allow_http) return {};
+Result<void> check_allowed(const Address& address, const Manners& manners) {
+  if (address.secure || address.loopback || manners.allow_http) return {};
   return Error{Code::config, Detail::permission_denied,
                fmt::format("'{}': without TLS, anyone on the way can read the bytes and change them; say https://, or "
                            "allow it with FOREBAY_ALLOW_HTTP=1 in the environment (allow_http of http_files)",
@@ -72,7 +72,7 @@ Result<void> check_allowed(const Address& address, const HttpOptions& options) {
 }
 
 FileCall::FileCall(std::shared_ptr<Means> means, std::string path, Address address)
-    : means_{std::move(means)}, path_{std::move(path)}, origin_{address.origin}, address_{std::move(address)} {}
+    : means_{std::move(means)}, path_{std::move(path)}, address_{std::move(address)}, home_{address_.origin} {}
 
 Error FileCall::about(Code code, Detail detail, std::string_view what) const {
   return {code, detail, fmt::format("cannot {} '{}': {}", doing(), path_, what)};
@@ -86,12 +86,11 @@ Answered FileCall::failed(Code code, Detail detail, std::string_view what) {
 Ask FileCall::ask() const {
   Ask out{.url = address_.url};
   out.headers = {"Accept-Encoding: identity"};
-  if (address_.origin == origin_) {
-    out.user = address_.user;
-    out.password = address_.password;
-    out.headers.insert(out.headers.end(), means_->options.headers.begin(), means_->options.headers.end());
-  }
   complete(out);
+  if (away()) return out;
+  out.user = address_.user;
+  out.password = address_.password;
+  means_->service->sign(out, path_);
   return out;
 }
 
@@ -108,19 +107,38 @@ Step FileCall::next(const Came& came) {
   const int status = came.reply.status();
   if (came.reply.contradicts_itself())
     return failed(Code::data, Detail::data_loss, "the server gives two lengths, ranges or versions in one answer");
+  std::string said = "the server answered " + status_of(came.reply);
+  const std::size_t answered = said.size();
+  if (status >= 300) {
+    if (auto step = refused(came, said)) return *std::move(step);
+  }
   if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) return redirected(came);
   if (status == 200 || status == 206 || status == 412 || status == 416) return judge(came);
-  const std::string said = "the server answered " + status_of(came.reply);
   if (is_fault_of_the_server(status))
     return Later{about(Code::io, Detail::none, said), came.reply.retry_after(), status == 429 || status == 503};
   if (asks_otherwise()) return AtOnce{};
   if (status == 404 || status == 410) {
-    fail(gone());
+    const Error error = gone();
+    fail({error.code(), error.detail(), error.message() + said.substr(answered)});
     return Answered{};
   }
   if (status == 401 || status == 403 || status == 407)
     return failed(Code::io, Detail::permission_denied, "it may not be read: " + said);
   return failed(Code::io, Detail::none, said);
+}
+
+/// Asks the service, which knows its own refusals, and adds what it says to `said`. None: it knows nothing to do.
+std::optional<Step> FileCall::refused(const Came& came, std::string& said) {
+  constexpr int max_anew = 3;
+  const Service::Refusal refusal = means_->service->refusal(came, path_);
+  if (!refusal.what.empty()) said += ": " + refusal.what;
+  if (refusal.later) return Later{about(Code::io, Detail::none, said), came.reply.retry_after(), refusal.slower};
+  if (!refusal.at_once || ++anew_ > max_anew) return std::nullopt;
+  auto address = means_->service->address(path_);
+  if (!address.ok()) return std::nullopt;
+  address_ = *std::move(address);
+  home_ = address_.origin;
+  return AtOnce{};
 }
 
 Step FileCall::redirected(const Came& came) {
@@ -132,7 +150,7 @@ Step FileCall::redirected(const Came& came) {
   if (address_.secure && !there->secure)
     return failed(Code::io, Detail::permission_denied,
                   fmt::format("the server redirects from https to '{}'", shown(came.location)));
-  if (const auto allowed = check_allowed(*there, means_->options); !allowed.ok())
+  if (const auto allowed = check_allowed(*there, means_->manners); !allowed.ok())
     return failed(Code::io, Detail::permission_denied, "the server redirects: " + allowed.error().message());
   address_ = *std::move(there);
   return AtOnce{};
@@ -147,12 +165,13 @@ Step FileCall::broken(const Came& came) {
     case CURLE_SSL_CERTPROBLEM:
       return failed(
           Code::io, Detail::permission_denied,
-          fmt::format("the certificate of the server is not trusted: {}; trusted are those of {}", came.problem,
-                      means_->ca_file.empty() ? "no file, as none was found" : "'" + means_->ca_file + "'"));
+          fmt::format(
+              "the certificate of the server is not trusted: {}; trusted are those of {}", came.problem,
+              means_->manners.ca_file.empty() ? "no file, as none was found" : "'" + means_->manners.ca_file + "'"));
     case CURLE_SSL_CACERT_BADFILE:
       return failed(Code::io, Detail::permission_denied,
                     fmt::format("the certificates in '{}' cannot be read; ca_file or SSL_CERT_FILE names others",
-                                means_->ca_file));
+                                means_->manners.ca_file));
     default:
       return failed(Code::io, Detail::none, came.problem);
   }

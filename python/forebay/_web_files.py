@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of http, https and s3, which the compiled part reads by itself."""
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+from typing import Any, Callable, Mapping, Optional, Union
+
+from forebay import _core
+from forebay.errors import ConfigError
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class HttpFiles:
+    """Files of `http` and `https`, read by libcurl, with options of the program:
+
+        fb.add_file_system("https", fb.HttpFiles(headers={"Authorization": "Bearer …"}))
+
+    Without one, these schemes are read with the options as they are here.
+
+    allow_http: read `http` from other machines, too. Without TLS, anyone on the way can read the bytes and change them. The
+    environment variable `FOREBAY_ALLOW_HTTP=1` says the same where no HttpFiles is named.
+    connections: at most, to one host; 1 to 256.
+    deadline: seconds; a request that gets no byte for so long is an error.
+    headers: are sent to the host of an address, and not to one that it redirects to. They are in no state and no message.
+    ca_file: the certificates to trust; None: `$SSL_CERT_FILE`, `$CURL_CA_BUNDLE`, or those of the system.
+
+    libcurl is that of the system, else that of the package pycurl (`pip install forebay[remote]`). Raises ConfigError when there
+    is neither, and for options that are wrong.
+    """
+
+    schemes = ("http", "https")
+
+    def __init__(self, *, allow_http: bool = False, connections: int = 32, deadline: int = 180,
+                 headers: "Optional[Mapping[str, str]]" = None, ca_file: "Optional[Path]" = None) -> None:
+        self.files = _with_libcurl(lambda library: _core.http_files(
+            allow_http=allow_http, connections=connections, deadline=deadline, headers=_lines(headers), ca_file=_text(ca_file), library=library))
+
+
+class S3Files:
+    """Files of `s3`, and of stores that speak its language, read by libcurl, which signs the requests:
+
+        fb.add_file_system("s3", fb.S3Files(endpoint="https://example.com", region="eu-1"))
+
+    Without one, `s3` is read with the options as they are here.
+
+    endpoint: the address of another store than that of AWS; None: `$AWS_ENDPOINT_URL_S3`, `$AWS_ENDPOINT_URL` or the profile.
+    region: None: `$AWS_REGION`, `$AWS_DEFAULT_REGION` or the profile. A bucket of another one says so, and is asked there.
+    profile: of the files in `~/.aws`; None: `$AWS_PROFILE`, else "default".
+    anonymous: public data, nothing is signed. `$AWS_NO_SIGN_REQUEST=YES` says the same.
+    requester_pays: accept the costs of requests. `$AWS_REQUEST_PAYER=requester` says the same.
+    credentials: a function that gives a mapping with `access_key` and `secret_key`, and `token` and `expires` (seconds since 1970)
+    where they have these. It is called again five minutes before they expire. None: the environment, the profile, the container,
+    what the package botocore finds where it is installed, and the machine (IMDSv2), in this order.
+    allow_http, connections, deadline, ca_file: as in HttpFiles.
+
+    Secrets are in no state, message and repr. Raises ConfigError as HttpFiles does.
+    """
+
+    schemes = ("s3",)
+
+    def __init__(self, *, endpoint: "Optional[str]" = None, region: "Optional[str]" = None, profile: "Optional[str]" = None,
+                 anonymous: bool = False, requester_pays: bool = False, credentials: "Optional[Callable[[], Mapping[str, Any]]]" = None,
+                 allow_http: bool = False, connections: int = 32, deadline: int = 180, ca_file: "Optional[Path]" = None) -> None:
+        given = None if credentials is None else lambda: _as_row(credentials(), "the program")
+        self.files = _with_libcurl(lambda library: _core.s3_files(
+            allow_http=allow_http, connections=connections, deadline=deadline, headers=[], ca_file=_text(ca_file), library=library,
+            endpoint=endpoint or "", region=region or "", profile=profile or "", anonymous=anonymous, requester_pays=requester_pays,
+            credentials=given, other_credentials=lambda: _of_botocore(profile)))
+
+
+def usual_files(scheme: str) -> "Union[HttpFiles, S3Files]":
+    """What reads `http`, `https` or `s3` when nobody has named a reader."""
+    allow_http = os.environ.get("FOREBAY_ALLOW_HTTP") == "1"
+    return S3Files(allow_http=allow_http) if scheme == "s3" else HttpFiles(allow_http=allow_http)
+
+
+def _with_libcurl(make: "Callable[[str], _core.WebFiles]") -> "_core.WebFiles":
+    try:
+        return make("")
+    except ConfigError:
+        library = curl_of_pycurl()
+        if library is None:
+            raise
+        return make(library)
+
+
+def curl_of_pycurl() -> "Optional[str]":
+    """The file of libcurl that the package pycurl has brought along."""
+    spec = importlib.util.find_spec("pycurl")
+    if spec is None or spec.origin is None:
+        return None
+    return next(map(str, sorted(pathlib.Path(spec.origin).parent.glob("pycurl.libs/libcurl*.so*"))), None)
+
+
+def _lines(headers: "Optional[Mapping[str, str]]") -> "list[str]":
+    return [f"{name}: {value}" for name, value in (headers or {}).items()]
+
+
+def _text(path: "Optional[Path]") -> str:
+    return "" if path is None else os.fspath(path)
+
+
+def _as_row(given: "Mapping[str, Any]", source: str) -> "tuple[str, str, Optional[str], str, Optional[int]]":
+    missing = [name for name in ("access_key", "secret_key") if not given.get(name)]
+    if missing:
+        raise ConfigError(f"credentials: the function gives no {' and no '.join(f'`{name}`' for name in missing)}")
+    expires = given.get("expires")
+    return given["access_key"], given["secret_key"], given.get("token"), source, None if expires is None else int(expires)
+
+
+def _of_botocore(profile: "Optional[str]") -> "tuple[str, str, Optional[str], str, Optional[int]]":
+    """Roles, logins and all else that the package botocore knows. It is asked about each request's time itself, and renews them."""
+    try:
+        import botocore.session
+    except ImportError:
+        raise ConfigError("the package botocore, which knows roles and logins, is not installed") from None
+    found = botocore.session.Session(profile=profile).get_credentials()
+    if found is None:
+        raise ConfigError("the package botocore finds none")
+    frozen = found.get_frozen_credentials()
+    until = getattr(found, "_expiry_time", None)
+    return frozen.access_key, frozen.secret_key, frozen.token, "the package botocore", None if until is None else int(until.timestamp())
