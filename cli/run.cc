@@ -52,7 +52,17 @@ Json summary_json(const Pumped& done, const Stats& stats) {
     one.set("held", queue.held);
     one.set("capacity", queue.capacity);
   }
-  out.set("requests_in_flight", stats.requests_in_flight);
+  out.set("requests_in_flight", stats.requests.in_flight);
+  if (stats.requests.reads > 0) {
+    Json& requests = out.set("requests", Json::object());
+    for (const auto& [name, value] : stats.requests.named()) {
+      if (name.ends_with("seconds")) {
+        requests.set(std::string{name}, value);
+      } else {
+        requests.set(std::string{name}, static_cast<std::int64_t>(value));
+      }
+    }
+  }
   if (!stats.reading.text().empty()) out.set("shard", reading_json(stats.reading));
   out.set("bottleneck", stats.bottleneck());
   return out;

@@ -13,6 +13,8 @@
 
 namespace forebay {
 
+class Traffic;  // forebay/traffic.h
+
 /// One version of one file of a FileSystem. Two versions that are equal have the same bytes.
 struct FileVersion {
   std::int64_t size = 0;      ///< Bytes.
@@ -29,6 +31,7 @@ struct ReadRequest {
   std::shared_ptr<std::byte> memory;  ///< Owns `out` until the request is answered.
   /// Expires when nobody needs the bytes any more: the run was closed. Any answer does then, at once.
   std::weak_ptr<const void> wanted;
+  std::shared_ptr<Traffic> traffic;  ///< Where what it costs is counted. Null: nowhere.
 };
 
 /// The address of a file: for http and https with its user and password, and with the signature of a presigned address.

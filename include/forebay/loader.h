@@ -15,6 +15,7 @@
 #include <forebay/plan.h>
 #include <forebay/run_options.h>
 #include <forebay/shard_reading.h>
+#include <forebay/traffic.h>
 
 namespace forebay {
 
@@ -75,8 +76,7 @@ struct Stats {
   std::int64_t padded_frames = 0;  ///< And with it.
   /// Now: finished batches, the buffers of orders when the last batch was decided, and rows that the program gives.
   std::vector<Fullness> queues = {};
-  std::int64_t requests_in_flight = 0;  ///< To file systems, now.
-  std::int64_t requests_waiting = 0;    ///< For their turn, now.
+  RequestStats requests = {};  ///< For files of other machines.
   /// Of `decode_seconds`: each step that a ticket or a finished batch goes through, in the order of the plan.
   std::vector<StepSeconds> steps = {};
   std::vector<BranchStats> branches = {};  ///< Of a combination: the share of each branch.

@@ -740,6 +740,12 @@ class Stats:
         """Requests that wait for their turn, now."""
 
     @property
+    def requests(self) -> dict[str, float]:
+        """
+        Requests for files of other machines: finds (for versions), reads (for ranges), bytes_used; and of http, https and s3: bytes_fetched, tries without success (refused, failed, broken, stalled), hedges, hedges_won, throttled_seconds.
+        """
+
+    @property
     def branches(self) -> list[dict[str, int]]:
         """
         Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, skipped_files, skipped_bytes.

@@ -75,6 +75,15 @@ nb::dict queues_of(const RunStats& stats) {
   return out;
 }
 
+nb::dict requests_of(const RunStats& stats) {
+  nb::dict out;
+  for (const auto& [name, value] : stats.requests.named()) {
+    const bool whole = !name.ends_with("seconds");
+    out[to_str(name)] = whole ? nb::object{nb::int_(static_cast<std::int64_t>(value))} : nb::object{nb::float_(value)};
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_stats(nb::module_& module) {
@@ -129,8 +138,17 @@ void bind_stats(nb::module_& module) {
       .def_prop_ro("queues", &queues_of, nb::sig("def queues(self) -> dict[str, tuple[int, int]]"),
                    "How full each queue and buffer is, as (held, capacity): finished batches, the buffers of orders "
                    "when the last batch was decided, feeds.")
-      .def_ro("requests_in_flight", &Stats::requests_in_flight, "Requests to file systems, now.")
-      .def_ro("requests_waiting", &Stats::requests_waiting, "Requests that wait for their turn, now.")
+      .def_prop_ro(
+          "requests_in_flight", [](const RunStats& stats) { return stats.requests.in_flight; },
+          nb::sig("def requests_in_flight(self) -> int"), "Requests to file systems, now.")
+      .def_prop_ro(
+          "requests_waiting", [](const RunStats& stats) { return stats.requests.waiting; },
+          nb::sig("def requests_waiting(self) -> int"), "Requests that wait for their turn, now.")
+      .def_prop_ro(
+          "requests", &requests_of, nb::sig("def requests(self) -> dict[str, float]"),
+          "Requests for files of other machines: finds (for versions), reads (for ranges), bytes_used; and of "
+          "http, https and s3: bytes_fetched, tries without success (refused, failed, broken, stalled), hedges, "
+          "hedges_won, throttled_seconds.")
       .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")

@@ -54,6 +54,23 @@ std::string label(std::string_view name, std::string_view value) {
   return out + '"';
 }
 
+void add_requests(const RequestStats& requests, Writer& out) {
+  out.begin("requests_total", "counter", "Requests to file systems, by what they asked for.");
+  out.value(static_cast<double>(requests.finds), label("kind", "version"));
+  out.value(static_cast<double>(requests.reads), label("kind", "range"));
+  out.begin("request_tries_failed_total", "counter", "Tries of requests without success, by cause.");
+  out.value(static_cast<double>(requests.refused), label("cause", "refused"));
+  out.value(static_cast<double>(requests.failed), label("cause", "failed"));
+  out.value(static_cast<double>(requests.broken), label("cause", "broken"));
+  out.value(static_cast<double>(requests.stalled), label("cause", "stalled"));
+  out.counter("request_hedges_total", "Ranges that were asked for a second time.", requests.hedges);
+  out.counter("request_hedges_won_total", "Of these, those whose second answer came first.", requests.hedges_won);
+  out.counter("request_bytes_used_total", "Of the ranges.", requests.bytes_used);
+  out.counter("request_bytes_fetched_total", "With those that came twice or for nothing.", requests.bytes_fetched);
+  out.counter("request_throttled_seconds_total", "In which requests waited because their host had asked for fewer.",
+              requests.throttled_seconds);
+}
+
 }  // namespace
 
 std::string prometheus_text(const Stats& stats) {
@@ -88,8 +105,9 @@ std::string prometheus_text(const Stats& stats) {
   out.value(static_cast<double>(stats.order_memory), label("use", "order"));
   out.value(static_cast<double>(stats.decode_memory), label("use", "decode"));
   out.gauge("threads", "Workers.", stats.threads);
-  out.gauge("requests_in_flight", "Requests to file systems.", stats.requests_in_flight);
-  out.gauge("requests_waiting", "Requests that wait for their turn.", stats.requests_waiting);
+  out.gauge("requests_in_flight", "Requests to file systems.", stats.requests.in_flight);
+  out.gauge("requests_waiting", "Requests that wait for their turn.", stats.requests.waiting);
+  add_requests(stats.requests, out);
   out.counter("frames_total", "Delivered in padded tensors, without the padding.", stats.frames);
   out.counter("padded_frames_total", "Delivered in padded tensors, with the padding.", stats.padded_frames);
   if (!stats.steps.empty()) out.begin("step_seconds_total", "counter", "Time of each step, part of the work `decode`.");

@@ -92,7 +92,8 @@ class OpenParts : public Reader {
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;          ///< Bytes of the files, compressed if they are.
   [[nodiscard]] virtual SkipTally::Counts skipped() const = 0;        ///< Skips of the run so far.
   [[nodiscard]] virtual std::vector<const OpenParts*> branches() const { return {}; }  ///< Of a combination.
-  [[nodiscard]] virtual RequestCounts requests() const = 0;                            ///< To file systems.
+  [[nodiscard]] virtual RequestStats requests() const = 0;                             ///< To file systems.
+  [[nodiscard]] virtual std::string oldest_request() const = 0;                        ///< As Requests::oldest.
   [[nodiscard]] virtual ShardReading reading() const = 0;                              ///< Without the amplification.
   [[nodiscard]] virtual std::int64_t row_bytes() const = 0;  ///< Of own rows; 0 where the process takes all rows.
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "engine/memory/catch_all.h"
 
 namespace forebay::engine {
@@ -75,11 +77,13 @@ void Requests::begin_waiting() {
 /// Null: nothing may begin, and another thread may enter `begin_waiting`.
 std::shared_ptr<Request> Requests::next() {
   const Lock lock{mutex_};
-  while (!stopped_ && in_flight_ < max_requests_ && !waiting_.empty()) {
+  while (!stopped_ && std::ssize(in_flight_) < max_requests_ && !waiting_.empty()) {
     auto request = waiting_.front().lock();
     waiting_.pop_front();
     if (!request) continue;  // nobody needs it any more
-    ++in_flight_;
+    ++(request->range_.bytes > 0 ? counts_.reads : counts_.finds);
+    request->number_ = begun_++;
+    in_flight_.emplace(request->number_, InFlight{request->target_, request->range_, std::chrono::steady_clock::now()});
     return request;
   }
   beginning_ = false;
@@ -113,7 +117,8 @@ void Requests::begin_read(const std::shared_ptr<Request>& request) {
                        .offset = request->range_.offset + static_cast<std::int64_t>(request->got_),
                        .out = {request->memory_.get() + request->got_, size - request->got_},
                        .memory = request->memory_,
-                       .wanted = wanted_},
+                       .wanted = wanted_,
+                       .traffic = traffic_},
                       [self = shared_from_this(), request](const auto& count) { self->came(request, count); });
 }
 
@@ -124,6 +129,7 @@ void Requests::came(const std::shared_ptr<Request>& request, const Result<std::s
   if (count.ok() && *count > left) {
     request->error_ = Error{Code::internal, "a file system answered with more bytes than it was asked for"};
   } else if (count.ok()) {
+    request->last_ = static_cast<std::int64_t>(*count);
     request->got_ += *count;
     if (*count == 0) {
       request->error_ = Error{Code::data, Detail::failed_precondition,
@@ -134,8 +140,9 @@ void Requests::came(const std::shared_ptr<Request>& request, const Result<std::s
   request->error_ = catch_all(
       [&] {
         const Lock lock{mutex_};
+        counts_.bytes_used += static_cast<std::int64_t>(*count);
         waiting_.push_front(request);
-        --in_flight_;
+        in_flight_.erase(request->number_);
       },
       no_memory_for_scan);
   if (request->error_) return answered(*request);
@@ -147,7 +154,8 @@ void Requests::answered(Request& request) {
   bool wakes = false;
   {
     const Lock lock{mutex_};
-    --in_flight_;
+    if (!request.error_) counts_.bytes_used += request.last_;
+    in_flight_.erase(request.number_);
     wakes = !stopped_ && wake_;
     if (wakes) ++waking_;
     answered_.notify_all();
@@ -172,9 +180,25 @@ void Requests::wait(const Request& request, std::optional<std::chrono::steady_cl
   }
 }
 
-RequestCounts Requests::counts() const {
+RequestStats Requests::counts() const {
   const Lock lock{mutex_};
-  return {.in_flight = in_flight_, .waiting = std::ssize(waiting_)};
+  RequestStats out = counts_;
+  out.in_flight = std::ssize(in_flight_);
+  out.waiting = std::ssize(waiting_);
+  traffic_->add_to(out);
+  return out;
+}
+
+std::string Requests::oldest() const {
+  const Lock lock{mutex_};
+  if (in_flight_.empty()) return {};
+  const auto& [target, range, since] = in_flight_.begin()->second;
+  const std::string what =
+      range.bytes > 0 ? fmt::format("bytes {} to {} of", range.offset, range.end() - 1) : std::string{"the version of"};
+  std::string out = fmt::format("{} {} was asked for {:.1f} s ago", what, target->path,
+                                std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
+  if (const std::string trouble = traffic_->last_trouble(); !trouble.empty()) out += "; the last fault: " + trouble;
+  return out;
 }
 
 void Requests::stop() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include <forebay/error.h>
 #include <forebay/file_system.h>
+#include <forebay/traffic.h>
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
@@ -49,15 +51,11 @@ class Request {
   const io::ByteRange range_;  // empty: asks for the version
   std::shared_ptr<std::byte> memory_;
   std::size_t got_ = 0;
+  std::int64_t last_ = 0;  // bytes of the last answer
   io::RandomAccessFile::Identity found_;
   std::optional<Error> error_;
+  std::uint64_t number_ = 0;  // among those that began, of the run
   std::atomic<bool> ready_{false};
-};
-
-/// How many requests there are now.
-struct RequestCounts {
-  std::int64_t in_flight = 0;
-  std::int64_t waiting = 0;  ///< For their turn.
 };
 
 /// The requests of a run to file systems: how many are in flight, and how many bytes are asked for ahead.
@@ -94,7 +92,9 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// Called when the run ends. Returns when no thread is inside `wake`.
   void stop() EXCLUDES(mutex_);
   [[nodiscard]] std::int64_t max_requests() const { return max_requests_; }
-  [[nodiscard]] RequestCounts counts() const EXCLUDES(mutex_);
+  [[nodiscard]] RequestStats counts() const EXCLUDES(mutex_);
+  /// The request that is in flight for the longest time, and what file systems have met last, in words. Empty: none is.
+  [[nodiscard]] std::string oldest() const EXCLUDES(mutex_);
 
   /// What one file that is read from its beginning to its end has asked for ahead. The window of a run is divided: two
   /// thirds among the files that the order reads now, one third among those that are opened ahead.
@@ -117,6 +117,11 @@ class Requests : public std::enable_shared_from_this<Requests> {
   };
 
  private:
+  struct InFlight {
+    std::shared_ptr<const RequestTarget> target;
+    io::ByteRange range;
+    std::chrono::steady_clock::time_point since;
+  };
   [[nodiscard]] std::int64_t grant(const Share& share) const REQUIRES(mutex_);
   std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
   void begin_waiting() EXCLUDES(mutex_);
@@ -136,7 +141,10 @@ class Requests : public std::enable_shared_from_this<Requests> {
   mutable Mutex mutex_;
   Condition answered_;
   std::deque<std::weak_ptr<Request>> waiting_ GUARDED_BY(mutex_);
-  std::int64_t in_flight_ GUARDED_BY(mutex_) = 0;
+  /// By the order in which they began.
+  std::map<std::uint64_t, InFlight> in_flight_ GUARDED_BY(mutex_);
+  std::uint64_t begun_ GUARDED_BY(mutex_) = 0;
+  RequestStats counts_ GUARDED_BY(mutex_);
   bool beginning_ GUARDED_BY(mutex_) = false;  // a thread is in `begin_waiting`: the others leave the queue to it
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::int64_t waking_ GUARDED_BY(mutex_) = 0;                                         // threads inside `wake_`
@@ -144,6 +152,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   std::int64_t ahead_ GUARDED_BY(mutex_) = 0;                                          // bytes held by the others
   std::shared_ptr<const void> running_ GUARDED_BY(mutex_) = std::make_shared<char>();  // until `stop`
   const std::weak_ptr<const void> wanted_ = running_;
+  const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
 };
 
 }  // namespace forebay::engine

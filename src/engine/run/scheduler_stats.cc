@@ -71,15 +71,14 @@ std::vector<Fullness> Scheduler::queues() const {
 
 Stats Scheduler::stats() const {
   std::vector<Fullness> full = queues();
-  const RequestCounts requests = open_files_.requests();
+  RequestStats requests = open_files_.requests();
   const auto seconds = [this](Work work) {
     return static_cast<double>(spent_.ns[static_cast<std::size_t>(work)].load(std::memory_order_relaxed)) * 1e-9;
   };
   const Lock lock{mutex_};
   Stats out = stats_;
   out.queues = std::move(full);
-  out.requests_in_flight = requests.in_flight;
-  out.requests_waiting = requests.waiting;
+  out.requests = requests;
   out.records = open_files_.records();
   out.bytes_read = open_files_.bytes_read();
   out.row_bytes = open_files_.row_bytes();
@@ -153,9 +152,10 @@ std::string Scheduler::trace() const {
 std::string Scheduler::waiting() const {
   constexpr double mebibyte = 1048576;
   const auto now = Clock::now();
+  const std::string oldest = starved_ ? open_files_.oldest_request() : std::string{};
   return fmt::format(
       "batch {} has been waited for {:.1f} s. {}. {} batches are being made, {} tickets wait, the order is {}; "
-      "{:.1f} of {:.1f} MiB are in use",
+      "{:.1f} of {:.1f} MiB are in use{}{}",
       next_number_, std::chrono::duration<double>(now - waiting_since_.value_or(now)).count(),
       activity_.text(program_->source.files, now), line_.size(), line_.tickets(),
       order_over_    ? "decided"
@@ -163,7 +163,8 @@ std::string Scheduler::waiting() const {
                                               : "waiting for bytes that were asked for")
       : baton_taken_ ? "being decided"
                      : "open",
-      static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte);
+      static_cast<double>(pool_->used()) / mebibyte, static_cast<double>(pool_->limit()) / mebibyte,
+      oldest.empty() ? "" : ". ", oldest);
 }
 
 }  // namespace forebay::engine

@@ -42,8 +42,8 @@ std::string Stats::bottleneck() const {
                                Stage{order_seconds, "deciding the order (including files that were not read ahead)"},
                                Stage{decode_seconds, "checking and decoding records"}});
   return fmt::format(
-      "The input is the bottleneck: the consumer waited {:.0f} % of the time; {:.0f} % of the work was {}.",
-      100 * waited, 100 * share(most.first, busy), most.second);
+      "The input is the bottleneck: the consumer waited {:.0f} % of the time; {:.0f} % of the work was {}.{}",
+      100 * waited, 100 * share(most.first, busy), most.second, requests.clause(seconds));
 }
 
 std::string Stats::skipped_text() const {
@@ -56,9 +56,9 @@ std::string Stats::queues_text() const {
   std::string out;
   for (const Fullness& queue : queues)
     out += fmt::format("{}{} {} of {}", out.empty() ? "" : ", ", queue.name, queue.held, queue.capacity);
-  if (requests_in_flight + requests_waiting > 0)
-    out += fmt::format("{}requests {} in flight, {} waiting", out.empty() ? "" : ", ", requests_in_flight,
-                       requests_waiting);
+  if (requests.in_flight + requests.waiting > 0)
+    out += fmt::format("{}requests {} in flight, {} waiting", out.empty() ? "" : ", ", requests.in_flight,
+                       requests.waiting);
   return out;
 }
 
@@ -80,6 +80,7 @@ std::string Stats::text() const {
   if (memory_pinned > 0) out += fmt::format(", page-locked {:.1f} MiB", static_cast<double>(memory_pinned) / 1048576);
   out += "\n";
   if (const std::string full = queues_text(); !full.empty()) out += "full: " + full + "\n";
+  if (const std::string asked = requests.text(); !asked.empty()) out += "requests: " + asked + "\n";
   if (const std::string read = reading.text(); !read.empty()) out += "shard: " + read + "\n";
   for (std::size_t i = 0; i < branches.size(); ++i)
     out += fmt::format("branch {}: {} rows, {} records found\n", i, branches[i].rows, branches[i].records);

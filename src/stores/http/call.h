@@ -10,6 +10,7 @@
 
 #include <curl/curl.h>
 #include <forebay/error.h>
+#include <forebay/traffic.h>
 
 #include "stores/http/reply.h"
 
@@ -41,6 +42,7 @@ struct Answered {};  ///< The call is over.
 struct AtOnce {};    ///< It is asked again, elsewhere or in another way.
 struct Later {       ///< It is tried again, or fails with `error`, which says why.
   Error error;
+  Traffic::Trouble trouble = Traffic::Trouble::failed;
   std::int64_t after = -1;  ///< Seconds, as the server says. -1: as usual.
   bool slower = false;      ///< The server asks for fewer requests.
 };
@@ -58,6 +60,7 @@ class Call {
   [[nodiscard]] virtual Step next(const Came& came) = 0;
   virtual void fail(const Error& error) = 0;
   [[nodiscard]] virtual bool wanted() const = 0;
+  [[nodiscard]] virtual Traffic* traffic() const { return nullptr; }  ///< Where it is counted. Null: nowhere.
 };
 
 }  // namespace forebay::stores::http

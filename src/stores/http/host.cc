@@ -55,6 +55,7 @@ void Host::ended(Clock::time_point began, Clock::time_point now, bool fault, boo
   --active_;
   faults_.add(fault ? 1 : 0);
   if (slower && began >= halved_) {  // those that were under way then say nothing new
+    throttled_below_ = std::max(throttled_below_, limit_);
     limit_ = std::max(1., limit_ / 2);
     halved_ = grown_ = now;
     used_up_ = false;

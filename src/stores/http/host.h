@@ -52,11 +52,13 @@ class Host {
   [[nodiscard]] double slow_rate() const;
   /// More than half of the last answers are faults: the host is out of order, and not this request.
   [[nodiscard]] bool out_of_order() const;
-  [[nodiscard]] std::int64_t connections() const;  ///< At most, now.
+  [[nodiscard]] bool is_throttled() const { return limit_ < throttled_below_; }  ///< It has asked for fewer requests.
+  [[nodiscard]] std::int64_t connections() const;                                ///< At most, now.
 
  private:
   const double max_;
   double limit_;
+  double throttled_below_ = 0;
   std::int64_t active_ = 0;
   std::int64_t requests_ = 0, hedges_ = 0;
   bool used_up_ = false;  // since the last growth

@@ -20,6 +20,7 @@ std::shared_ptr<Job> JobQueue::next(Clock::time_point now) {
   while (!later_.empty() && later_.begin()->first <= now) {
     auto job = std::move(later_.begin()->second);
     later_.erase(later_.begin());
+    job->queued = now;
     auto& jobs = at(*job->call).jobs;
     jobs.push_back(std::move(job));
   }
@@ -27,6 +28,8 @@ std::shared_ptr<Job> JobQueue::next(Clock::time_point now) {
     if (waiting.jobs.empty() || !waiting.host.may_begin()) continue;
     auto job = std::move(waiting.jobs.front());
     waiting.jobs.pop_front();
+    if (Traffic* const traffic = job->call->traffic(); traffic != nullptr && waiting.host.is_throttled())
+      traffic->throttled(std::chrono::duration<double>(now - job->queued).count());
     waiting.host.began(now, false);
     return job;
   }

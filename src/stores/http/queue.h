@@ -22,6 +22,7 @@ struct Job {
   Clock::time_point since;     ///< Of the beginning, or of the last progress.
   std::int64_t tries = 0;      ///< That failed since then.
   std::int64_t attempts = 0;   ///< Under way now: one, or two with a hedge.
+  Clock::time_point queued;    ///< Since when it has waited for its host.
   bool hedged = false;
   bool fresh = false;  ///< On a new connection: something was wrong with the last one.
 };

@@ -73,6 +73,7 @@ class Transfers::Loop {
   void end(Attempt& attempt, CURLcode code);
   void later(const std::shared_ptr<Job>& job, Later step, Clock::time_point now);
   void drop(const Job& job);
+  void count(Attempt& attempt);
   std::unique_ptr<Attempt> remove(const Attempt& attempt);
   void look(Clock::time_point now);
   void measure(Clock::time_point now);
@@ -206,9 +207,16 @@ std::unique_ptr<Attempt> Transfers::Loop::remove(const Attempt& attempt) {
   attempts_.erase(at);
   active_.fetch_sub(1, std::memory_order_relaxed);
   if (out->handle() != nullptr) static_cast<void>(library_.multi_remove_handle(multi_, out->handle()));
-  traffic_ += static_cast<double>(out->take_traffic());
+  count(*out);
   --out->job()->attempts;
   return out;
+}
+
+/// Counts what has come of an attempt since the last look.
+void Transfers::Loop::count(Attempt& attempt) {
+  const std::size_t bytes = attempt.take_traffic();
+  traffic_ += static_cast<double>(bytes);
+  if (Traffic* const traffic = attempt.job()->call->traffic()) traffic->fetched(static_cast<std::int64_t>(bytes));
 }
 
 /// Ends the attempts of a job that is over.
@@ -235,6 +243,8 @@ void Transfers::Loop::end(Attempt& attempt, CURLcode code) {
     const double first = seconds(removed->first_byte().value_or(now) - removed->began());
     queue.served(*job->call, first, static_cast<double>(came.bytes) / took);
   }
+  if (Traffic* const traffic = job->call->traffic(); traffic != nullptr && removed->is_hedge() && served)
+    traffic->hedge_won();
   drop(*job);  // the other one of a hedge
   removed->put();
   Step step = job->call->next(came);
@@ -248,6 +258,8 @@ void Transfers::Loop::end(Attempt& attempt, CURLcode code) {
 
 void Transfers::Loop::later(const std::shared_ptr<Job>& job, Later step, Clock::time_point now) {
   ++job->tries;
+  if (Traffic* const traffic = job->call->traffic())
+    traffic->tried(step.trouble, fmt::format("{} (try {})", step.error.message(), job->tries));
   JobQueue& queue = shared_.queue();
   const double waited = seconds(now - job->since);
   const double most = std::min(longest_wait, first_wait * std::exp2(static_cast<double>(job->tries - 1)));
@@ -268,7 +280,7 @@ void Transfers::Loop::look(Clock::time_point now) {
   for (const auto& job : shared_.queue().unwanted()) job->call->fail(ended());
   std::vector<std::shared_ptr<Job>> unwanted, slow;
   for (const auto& attempt : attempts_) {
-    traffic_ += static_cast<double>(attempt->take_traffic());
+    count(*attempt);
     const std::shared_ptr<Job>& job = attempt->job();
     if (!job->call->wanted()) {
       unwanted.push_back(job);
@@ -285,6 +297,7 @@ void Transfers::Loop::look(Clock::time_point now) {
   }
   for (const auto& job : slow) {
     job->hedged = true;
+    if (Traffic* const traffic = job->call->traffic()) traffic->hedged();
     begin(job, true);
   }
   measure(now);

@@ -114,8 +114,11 @@ Step FileCall::next(const Came& came) {
   }
   if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) return redirected(came);
   if (status == 200 || status == 206 || status == 412 || status == 416) return judge(came);
-  if (is_fault_of_the_server(status))
-    return Later{about(Code::io, Detail::none, said), came.reply.retry_after(), status == 429 || status == 503};
+  if (is_fault_of_the_server(status)) {
+    const bool slower = status == 429 || status == 503;
+    return Later{about(Code::io, Detail::none, said), slower ? Traffic::Trouble::refused : Traffic::Trouble::failed,
+                 came.reply.retry_after(), slower};
+  }
   if (asks_otherwise()) return AtOnce{};
   if (status == 404 || status == 410) {
     const Error error = gone();
@@ -132,7 +135,10 @@ std::optional<Step> FileCall::refused(const Came& came, std::string& said) {
   constexpr int max_anew = 3;
   const Service::Refusal refusal = means_->service->refusal(came, path_);
   if (!refusal.what.empty()) said += ": " + refusal.what;
-  if (refusal.later) return Later{about(Code::io, Detail::none, said), came.reply.retry_after(), refusal.slower};
+  if (refusal.later)
+    return Later{about(Code::io, Detail::none, said),
+                 refusal.slower ? Traffic::Trouble::refused : Traffic::Trouble::failed, came.reply.retry_after(),
+                 refusal.slower};
   if (!refusal.at_once || ++anew_ > max_anew) return std::nullopt;
   auto address = means_->service->address(path_);
   if (!address.ok()) return std::nullopt;
@@ -157,8 +163,13 @@ Step FileCall::redirected(const Came& came) {
 }
 
 Step FileCall::broken(const Came& came) {
-  if (keep(came)) return Answered{};
-  if (may_be_better_later(came.code)) return Later{about(Code::io, Detail::none, came.problem)};
+  const auto trouble = came.code == CURLE_OPERATION_TIMEDOUT ? Traffic::Trouble::stalled : Traffic::Trouble::broken;
+  const Error error = about(Code::io, Detail::none, came.problem);
+  if (keep(came)) {
+    if (traffic() != nullptr) traffic()->tried(trouble, error.message());
+    return Answered{};
+  }
+  if (may_be_better_later(came.code)) return Later{error, trouble};
   switch (came.code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:

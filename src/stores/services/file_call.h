@@ -117,6 +117,7 @@ class ReadCall final : public FileCall {
   }
   void fail(const Error& error) override { answer_(error); }
   [[nodiscard]] bool wanted() const override { return !request_.wanted.expired(); }
+  [[nodiscard]] Traffic* traffic() const override { return request_.traffic.get(); }
 
  private:
   [[nodiscard]] Step judge(const Came& came) override;

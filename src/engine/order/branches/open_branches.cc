@@ -271,14 +271,16 @@ std::int64_t OpenBranches::bytes_read() const {
   return out;
 }
 
-RequestCounts OpenBranches::requests() const {
-  RequestCounts out;
-  for (const auto& branch : branches_) {
-    const RequestCounts counts = branch->requests();
-    out.in_flight += counts.in_flight;
-    out.waiting += counts.waiting;
-  }
+RequestStats OpenBranches::requests() const {
+  RequestStats out;
+  for (const auto& branch : branches_) out.add(branch->requests());
   return out;
+}
+
+std::string OpenBranches::oldest_request() const {
+  for (const auto& branch : branches_)
+    if (std::string oldest = branch->oldest_request(); !oldest.empty()) return oldest;
+  return {};
 }
 
 std::vector<const OpenParts*> OpenBranches::branches() const {

@@ -106,7 +106,8 @@ class OpenBranches final : public OpenParts {
   std::int64_t row_bytes() const override;
   SkipTally::Counts skipped() const override;
   std::vector<const OpenParts*> branches() const override;
-  RequestCounts requests() const override;
+  RequestStats requests() const override;
+  std::string oldest_request() const override;
 
  private:
   static Error no_files();

@@ -173,7 +173,8 @@ class OpenFiles final : public OpenParts {
   std::int64_t records() const override EXCLUDES(mutex_);
   std::int64_t bytes_read() const override EXCLUDES(mutex_);
   SkipTally::Counts skipped() const override EXCLUDES(mutex_);
-  RequestCounts requests() const override { return requests_->counts(); }
+  RequestStats requests() const override { return requests_->counts(); }
+  std::string oldest_request() const override { return requests_->oldest(); }
   ShardReading reading() const override EXCLUDES(mutex_);
   std::int64_t row_bytes() const override EXCLUDES(mutex_);
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <forebay/traffic.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include <fmt/core.h>
+
+namespace forebay {
+
+struct Traffic::Counters {
+  mutable std::mutex mutex;
+  RequestStats counts;
+  std::string last_trouble;
+};
+
+Traffic::Traffic() : counters_{std::make_unique<Counters>()} {}
+
+Traffic::~Traffic() = default;
+
+void Traffic::fetched(std::int64_t bytes) {
+  const std::lock_guard lock{counters_->mutex};
+  counters_->counts.bytes_fetched += bytes;
+}
+
+void Traffic::tried(Trouble trouble, const std::string& why) {
+  const std::lock_guard lock{counters_->mutex};
+  RequestStats& counts = counters_->counts;
+  const std::array<std::int64_t*, 4> of{&counts.refused, &counts.failed, &counts.broken, &counts.stalled};
+  ++*of[static_cast<std::size_t>(trouble)];
+  counters_->last_trouble = why;
+}
+
+void Traffic::hedged() {
+  const std::lock_guard lock{counters_->mutex};
+  ++counters_->counts.hedges;
+}
+
+void Traffic::hedge_won() {
+  const std::lock_guard lock{counters_->mutex};
+  ++counters_->counts.hedges_won;
+}
+
+void Traffic::throttled(double seconds) {
+  const std::lock_guard lock{counters_->mutex};
+  counters_->counts.throttled_seconds += seconds;
+}
+
+void Traffic::add_to(RequestStats& out) const {
+  const std::lock_guard lock{counters_->mutex};
+  out.add(counters_->counts);
+}
+
+std::string Traffic::last_trouble() const {
+  const std::lock_guard lock{counters_->mutex};
+  return counters_->last_trouble;
+}
+
+void RequestStats::add(const RequestStats& other) {
+  in_flight += other.in_flight;
+  waiting += other.waiting;
+  finds += other.finds;
+  reads += other.reads;
+  bytes_used += other.bytes_used;
+  bytes_fetched += other.bytes_fetched;
+  refused += other.refused;
+  failed += other.failed;
+  broken += other.broken;
+  stalled += other.stalled;
+  hedges += other.hedges;
+  hedges_won += other.hedges_won;
+  throttled_seconds += other.throttled_seconds;
+}
+
+std::vector<std::pair<std::string_view, double>> RequestStats::named() const {
+  const auto of = [](std::int64_t count) { return static_cast<double>(count); };
+  return {{"finds", of(finds)},
+          {"reads", of(reads)},
+          {"bytes_used", of(bytes_used)},
+          {"bytes_fetched", of(bytes_fetched)},
+          {"refused", of(refused)},
+          {"failed", of(failed)},
+          {"broken", of(broken)},
+          {"stalled", of(stalled)},
+          {"hedges", of(hedges)},
+          {"hedges_won", of(hedges_won)},
+          {"throttled_seconds", throttled_seconds}};
+}
+
+std::string RequestStats::text() const {
+  if (finds + reads == 0) return {};
+  constexpr double megabyte = 1e6;
+  std::string out = fmt::format("{} for versions, {} for ranges of {:.1f} MB", finds, reads,
+                                static_cast<double>(bytes_used) / megabyte);
+  if (bytes_fetched > 0) out += fmt::format(", {:.1f} MB fetched", static_cast<double>(bytes_fetched) / megabyte);
+  if (refused + failed + broken + stalled > 0)
+    out += fmt::format("; tries without success: {} put off, {} faults of servers, {} broken, {} stalled", refused,
+                       failed, broken, stalled);
+  if (hedges > 0) out += fmt::format("; {} asked for twice, {} of them with success", hedges, hedges_won);
+  if (throttled_seconds > 0) out += fmt::format("; {:.1f} s throttled", throttled_seconds);
+  return out;
+}
+
+std::string RequestStats::clause(double seconds) const {
+  if (reads == 0 || seconds <= 0) return {};
+  const std::int64_t without = refused + failed + broken + stalled;
+  std::string out = fmt::format(" Files of other machines gave {:.1f} MB/s",
+                                static_cast<double>(std::max(bytes_used, bytes_fetched)) / seconds * 1e-6);
+  if (without > 0)
+    out += fmt::format(", {:.0f} % of the tries without success",
+                       100. * static_cast<double>(without) / static_cast<double>(reads + without));
+  if (throttled_seconds > 0) out += fmt::format(", {:.1f} s throttled by their hosts", throttled_seconds);
+  return out + ".";
+}
+
+}  // namespace forebay
