@@ -21,10 +21,10 @@ STARTERS = ("system", "popen", "execl", "execle", "execlp", "execv", "execve", "
             "Py_CompileStringFlags", "PyMarshal_ReadObjectFromString")
 
 
-# The module loads the CUDA runtime when the program asks for a GPU (fb.torch.prefetch, load(pin_memory=True)); the next test shows that nothing else
-# loads a library, and that no document names one. The command, which the module has in it for its console script, starts Python for
+# The module loads the CUDA runtime when the program asks for a GPU (fb.torch.prefetch, load(pin_memory=True)), and both load libcurl when an address is
+# read; the next test shows that nothing else loads a library, and that no document names one. The command, which the module has in it for its console script, starts Python for
 # `view`, `convert` and tables, by a list of arguments of its own; another test shows that nothing else starts a program.
-@pytest.mark.parametrize("program, needed", [(COMMAND, {"posix_spawnp", "execvp"}), (fb._core.__file__, {"dlopen", "posix_spawnp", "execvp"})],
+@pytest.mark.parametrize("program, needed", [(COMMAND, {"dlopen", "posix_spawnp", "execvp"}), (fb._core.__file__, {"dlopen", "posix_spawnp", "execvp"})],
                          ids=["command", "module"])
 def test_nothing_compiled_can_start_a_program_or_evaluate_text(program: str, needed: set[str]) -> None:
     listed = subprocess.run(["nm", "-D", "--undefined-only", program], capture_output=True, text=True, check=True).stdout
@@ -45,8 +45,11 @@ def test_only_the_command_starts_python() -> None:
                                                                     "view.cc")}
 
 
-def test_only_staging_loads_a_library_and_only_programs_ask_for_staging() -> None:
-    assert having(r"\bdlopen\b|dlfcn\.h") == {"src/engine/run/staging/cuda_runtime.cc"}
+def test_only_staging_and_http_load_a_library_and_no_document_names_one() -> None:
+    assert having(r"\bdlopen\b|dlfcn\.h") == {"src/engine/run/staging/cuda_runtime.cc", "src/stores/http/library.cc"}
+    assert having(r"\blibrary\(options") == {f"src/stores/services/{name}.cc" for name in ("http_files", "s3_service")}
+    assert having(r"\bhttp_files\(|\bs3_files\(") == {"src/stores/services/http_files.cc", "src/stores/services/s3_service.cc", "src/stores/registry.cc",
+                                                       "python/src/file_systems.cc"}
     assert having(r"\bCudaRuntime::load\b") == {"src/engine/run/staging/cuda_runtime.cc", "src/engine/run/staging/staging_cuda.cc",
                                                  "src/engine/run/staging/pinned_cuda.cc"}
     assert having(r"\bcuda_staging\b") == {"src/engine/run/staging/staging_cuda.cc", "python/src/staging.cc"}
