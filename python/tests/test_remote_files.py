@@ -259,3 +259,17 @@ def test_a_whole_store_is_a_folder(parts: "list[pathlib.Path]", store: "tuple[st
     scheme = root.partition("bucket")[0]      # with its "://"
     assert fb.inspect(scheme).records == fb.inspect(f"{root}/").records == 101
     assert values(fb.inspect(scheme).pipeline().load(memory="64MB")) == values(fb.inspect(f"{root}/").pipeline().load(memory="64MB"))
+
+
+def test_rows_of_a_zip_that_are_drawn_often_are_fetched_for_all_draws(parts: "list[pathlib.Path]") -> None:
+    """A buffer that a seek has filled without bytes gets them later, when some of its rows were given out before."""
+    remote = records([f"{in_memory(parts)}/part-0"]).random_sample(6)
+    local = fb.arrays({"x": np.arange(6)}).random_sample(6)
+    for seed in range(8):
+        pipe = fb.zip([local, remote]).random_sample(28, buffer=4).batch(7, remainder="drop").epochs(3).seed(seed).epoch_boundary("hard")
+        wanted = values(pipe.load(threads=1))
+        assert len(wanted) == 12
+        with pipe.load(threads=4) as loader:
+            for number in (2, 4, 7, 3, 11, 0):
+                loader.seek(number)
+                assert values(batch for batch in [next(loader)]) == wanted[number:number + 1]

@@ -2,6 +2,7 @@
 #include "engine/order/branches/open_branches.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -99,20 +100,36 @@ Result<bool> OpenBranches::fetch(std::span<Handle> handles) {
     all = fetched.ok() ? Result<bool>{*all && *fetched} : fetched;
   }
   // What was fetched is kept, also when a branch was interrupted.
+  if (side_by_side_) return keep_fetched(handles), all;
   std::vector<std::size_t> next(branches_.size());
   for (Handle& handle : handles) {
     if (handle.block == BlockTable::nowhere) continue;
-    if (side_by_side_) {
-      for (std::size_t i = 0; i < branches_.size(); ++i)
-        rows_[handle.ordinal * branches_.size() + i] = sorted_[i][next[i]++];
-      continue;
-    }
     const std::size_t branch = branch_of(handle);
     const Handle& fetched = sorted_[branch][next[branch]++];
     if (fetched.block > max_slot) return too_many_blocks();
     handle = of_branch(fetched, branch);
   }
   return all;
+}
+
+/// Puts what was fetched for rows, which is in sorted_, into the rows. A copy of a record counts the handles that it
+/// was fetched for; a row that was given out more often before, when its record had no count, adds those.
+void OpenBranches::keep_fetched(std::span<const Handle> rows) {
+  std::unordered_map<std::uint32_t, std::int64_t> here;  // how often each row is among these
+  for (const Handle& handle : rows)
+    if (handle.block != BlockTable::nowhere) ++here[handle.ordinal];
+  std::vector<std::size_t> next(branches_.size());
+  for (const Handle& handle : rows) {
+    if (handle.block == BlockTable::nowhere) continue;
+    const std::int64_t elsewhere = static_cast<std::int64_t>(held_[handle.ordinal]) - here[handle.ordinal];
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      Handle& place = rows_[handle.ordinal * branches_.size() + i];
+      const Handle& fetched = sorted_[i][next[i]++];
+      if (fetched.block == place.block && fetched.ordinal == place.ordinal) continue;
+      place = fetched;
+      for (std::int64_t more = 0; more < elsewhere; ++more) branches_[i]->hold({&fetched, 1});
+    }
+  }
 }
 
 /// Gives each branch its rows of the batch.

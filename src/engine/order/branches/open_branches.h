@@ -119,6 +119,7 @@ class OpenBranches final : public OpenParts {
   /// Fills `sorted_` with the handles of each branch.
   void sort(std::span<const Handle> handles);
   void release_row(std::uint32_t row);
+  void keep_fetched(std::span<const Handle> rows);
   void deal(BatchLayout& layout);
 
   const bool side_by_side_;
