@@ -112,8 +112,8 @@ def test_a_run_whose_data_are_smaller_than_a_batch_says_so(parts: list[str], cap
 @pytest.mark.parametrize("files, message", [
     ("gs://bucket/x", "/source/tfrecord/files/0: 'gs://bucket/x': only local files can be read without the package fsspec; `pip install "
                       "fsspec gcsfs`, or name a reader of your own with forebay.add_file_system('gs', …)"),
-    ("s3://bucket/x-*", "/source/tfrecord/files/0: 's3://bucket/x-*': only local files can be read without the package fsspec; `pip "
-                        "install fsspec s3fs`, or name a reader of your own with forebay.add_file_system('s3', …)"),
+    ("hf://bucket/x-*", "/source/tfrecord/files/0: 'hf://bucket/x-*': only local files can be read without the package fsspec; `pip "
+                        "install fsspec huggingface_hub`, or name a reader of your own with forebay.add_file_system('hf', …)"),
     ("{folder}", "/source/tfrecord/files/0: cannot read '{folder}': it is a folder, not a regular file; '{folder}/*' names the files in it"),
 ])
 def test_what_is_no_file_is_one_fault_with_the_way_out(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, files: str,

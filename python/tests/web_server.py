@@ -37,6 +37,7 @@ class Fault(Exception):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: "Any"
 
     def do_HEAD(self) -> None:
