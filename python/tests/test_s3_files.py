@@ -13,6 +13,7 @@ import time
 from typing import Any, Iterator
 
 import pytest
+from command import COMMAND
 from s3_server import PAGE, S3Server
 from stores import records, values, write_parts
 from web_server import Asked, Web, says
@@ -126,7 +127,7 @@ def test_a_wrong_secret_is_an_error_that_does_not_show_it(server: S3Server) -> N
 
 def test_the_command_reads_them_without_python(server: S3Server, parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
     path = server.put("data/part-0", parts[0].read_bytes())
-    command = os.environ.get("FOREBAY_COMMAND", "build/release/forebay")
+    command = COMMAND
     env = {"PATH": "/nowhere", "HOME": str(tmp_path), "AWS_ACCESS_KEY_ID": server.key, "AWS_SECRET_ACCESS_KEY": server.secret,
            "AWS_ENDPOINT_URL_S3": server.endpoint}
     done = subprocess.run([command, "verify", path], capture_output=True, text=True, env=env)

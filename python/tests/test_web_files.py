@@ -16,6 +16,7 @@ from typing import Any, Iterator
 
 import numpy as np
 import pytest
+from command import COMMAND
 from stores import records, values, write_parts
 from web_server import Asked, Web, changes, cuts_after, resets, says, says_garbage, waits
 
@@ -273,6 +274,13 @@ def test_http_of_other_machines_has_to_be_allowed() -> None:
         fb.lines(["http://example.com/x"]).record("line").batch(1).load()
 
 
+def test_services_of_credentials_are_not_read(web: Web) -> None:
+    web.fault = lambda asked: says(302, {"Location": "https://169.254.169.254/latest/meta-data/"})
+    for url in ("https://169.254.169.254/latest/meta-data/", "https://[fe80::1]/x", web.url + "/x"):
+        with pytest.raises(fb.Error, match="this service gives the credentials of the machine and no files"):
+            fb.lines([url]).record("line").batch(1).load()
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"connections": 0}, "connections: expected 1 to 256, found 0"), ({"deadline": 0}, "deadline: expected 1 to 86400 seconds, found 0"),
     ({"headers": {"A": "b\r\nC: d"}}, "headers: each is a name, a colon and a value in one line"),
@@ -336,7 +344,7 @@ def test_a_range_that_hangs_is_asked_for_a_second_time(web: Web, tmp_path: pathl
 
 def test_the_command_reads_them_without_python(web: Web, parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
     urls = put_all(web, parts)
-    command, env = os.environ.get("FOREBAY_COMMAND", "build/release/forebay"), {"PATH": "/nowhere", "HOME": str(tmp_path)}
+    command, env = COMMAND, {"PATH": "/nowhere", "HOME": str(tmp_path)}
 
     def said(*arguments: str) -> str:
         return subprocess.run([command, *arguments], check=True, capture_output=True, text=True, env=env, cwd=tmp_path).stdout

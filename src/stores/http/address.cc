@@ -55,6 +55,12 @@ bool is_loopback(const std::string& host) {
          (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
 }
 
+/// Link-local addresses, and those of AWS and Google.
+bool is_metadata(const std::string& host) {
+  return host.starts_with("169.254.") || host.starts_with("[fe80:") || host.starts_with("[fd00:ec2:") ||
+         host == "metadata.google.internal";
+}
+
 }  // namespace
 
 Result<Address> Address::of(const Library& library, const std::string& text) {
@@ -70,6 +76,7 @@ Result<Address> Address::of(const Library& library, const std::string& text) {
   out.password = parts.get(CURLUPART_PASSWORD, CURLU_URLDECODE);
   out.secure = scheme == "https";
   out.loopback = is_loopback(host);
+  out.metadata = is_metadata(host);
   out.is_signed = public_name(text) != text;
   for (const CURLUPart part : {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_FRAGMENT}) parts.drop(part);
   out.url = parts.get(CURLUPART_URL);

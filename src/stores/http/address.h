@@ -14,6 +14,7 @@ struct Address {
   std::string user, password;
   bool secure = false;     ///< https.
   bool loopback = false;   ///< This machine.
+  bool metadata = false;   ///< A service that gives the credentials of this machine.
   bool is_signed = false;  ///< It was signed for GET alone.
 
   /// Fails with Code::config for a text that is none.

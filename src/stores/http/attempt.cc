@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace forebay::stores::http {
@@ -77,12 +78,17 @@ void Attempt::set_up(const Manner& manner) {
   set(CURLOPT_HTTPHEADER, headers_);
 }
 
-std::size_t Attempt::on_head(char* bytes, std::size_t size, std::size_t count, void* self) {
+// libcurl calls these, so no exception may leave them: without memory the attempt ends, and is made again.
+std::size_t Attempt::on_head(char* bytes, std::size_t size, std::size_t count, void* self) noexcept try {
   return static_cast<Attempt*>(self)->reply_.add({bytes, size * count}) ? size * count : 0;
+} catch (const std::bad_alloc&) {
+  return 0;
 }
 
-std::size_t Attempt::on_body(char* bytes, std::size_t size, std::size_t count, void* self) {
+std::size_t Attempt::on_body(char* bytes, std::size_t size, std::size_t count, void* self) noexcept try {
   return static_cast<Attempt*>(self)->take({bytes, size * count}) ? size * count : 0;
+} catch (const std::bad_alloc&) {
+  return 0;
 }
 
 /// False: no more is read.

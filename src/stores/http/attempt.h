@@ -37,8 +37,8 @@ class Attempt {
   void put() const;
 
  private:
-  static std::size_t on_head(char* bytes, std::size_t size, std::size_t count, void* self);
-  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_head(char* bytes, std::size_t size, std::size_t count, void* self) noexcept;
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self) noexcept;
   [[nodiscard]] bool take(std::span<const char> bytes);
   template <class T>
   void set(CURLoption option, T value);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <list>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -46,6 +47,10 @@ class Jitter {
       static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^ mix(static_cast<std::uint64_t>(getpid()));
 };
 
+// Made at the start of the program, as an error cannot be made without memory.
+const Error no_memory{Code::io, Detail::resource_exhausted,
+                      "the machine has no memory left for requests to other machines; lower `memory`"};
+
 Error ended() { return {Code::cancelled, "the program ends"}; }
 
 }  // namespace
@@ -67,6 +72,8 @@ class Transfers::Loop {
  private:
   using Attempts = std::list<std::unique_ptr<Attempt>>;
   void run();
+  void turn();
+  void fail_all(const Error& why);
   void begin_jobs();
   void begin(std::shared_ptr<Job> job, bool hedge);
   void take_ended();
@@ -150,18 +157,30 @@ Transfers::Loop::~Loop() { static_cast<void>(library_.multi_cleanup(multi_)); }
 
 void Transfers::Loop::run() {
   while (!shared_.stopped()) {
-    begin_jobs();
-    int running = 0;
-    static_cast<void>(library_.multi_perform(multi_, &running));
-    take_ended();
-    const auto now = Clock::now();
-    if (now - looked_ >= between_looks) look(now);
-    static_cast<void>(library_.multi_poll(multi_, nullptr, 0, wait_ms(now), nullptr));
+    try {
+      turn();
+    } catch (const std::bad_alloc&) {
+      fail_all(no_memory);
+    }
   }
+  fail_all(ended());
+}
+
+void Transfers::Loop::turn() {
+  begin_jobs();
+  int running = 0;
+  static_cast<void>(library_.multi_perform(multi_, &running));
+  take_ended();
+  const auto now = Clock::now();
+  if (now - looked_ >= between_looks) look(now);
+  static_cast<void>(library_.multi_poll(multi_, nullptr, 0, wait_ms(now), nullptr));
+}
+
+void Transfers::Loop::fail_all(const Error& why) {
   while (!attempts_.empty()) {
     const auto job = attempts_.front()->job();
     drop(*job);
-    job->call->fail(ended());
+    job->call->fail(why);
   }
 }
 
@@ -236,7 +255,8 @@ void Transfers::Loop::end(Attempt& attempt, CURLcode code) {
   const std::shared_ptr<Job>& job = removed->job();
   JobQueue& queue = shared_.queue();
   Came came = removed->came(code);
-  if (job->attempts > 0 && !came.whole) return queue.ended(*job->call, removed->began(), now, true, false);
+  const bool good = came.whole && came.reply.status() < 300;
+  if (job->attempts > 0 && !good) return queue.ended(*job->call, removed->began(), now, true, false);
   const bool served = came.whole && came.bytes > 0;
   if (served) {
     const double took = std::max(1e-6, seconds(now - removed->began()));

@@ -2,6 +2,7 @@
 #include "stores/services/credentials.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include <fmt/core.h>
@@ -99,7 +100,13 @@ void Credentials::look() {
   if (looking_ || stopped_) return;
   looking_ = true;
   if (thread_.joinable()) thread_.join();  // it has ended: this is the last that it does with the mutex
-  thread_ = std::thread{[this] { tell(source_()); }};
+  thread_ = std::thread{[this] {
+    try {
+      tell(source_());
+    } catch (const std::exception& problem) {  // of the program's function, or no memory
+      tell(Error{Code::io, Detail::none, problem.what()});
+    }
+  }};
 }
 
 /// Tells all that wait, and those that begin to wait meanwhile.

@@ -64,6 +64,10 @@ std::string Versions::condition(const std::string& path, std::uint64_t version) 
 }
 
 Result<void> check_allowed(const Address& address, const Manners& manners) {
+  if (address.metadata)
+    return Error{
+        Code::config, Detail::permission_denied,
+        fmt::format("'{}': this service gives the credentials of the machine and no files", shown(address.url))};
   if (address.secure || address.loopback || manners.allow_http) return {};
   return Error{Code::config, Detail::permission_denied,
                fmt::format("'{}': without TLS, anyone on the way can read the bytes and change them; say https://, or "
