@@ -33,4 +33,9 @@ struct HttpOptions {
 /// Fails with Code::config when an option is wrong and when there is no libcurl.
 [[nodiscard]] Result<std::shared_ptr<FileSystem>> http_files(const HttpOptions& options = {});
 
+/// Ends the threads of this process that read http, https and s3, and waits for them: requests fail, later ones, too.
+/// It happens by itself at the exit of the process; a program whose functions find credentials, and need what goes
+/// before that, calls it earlier.
+void stop_http();
+
 }  // namespace forebay

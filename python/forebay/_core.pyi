@@ -349,6 +349,11 @@ def http_files(*, allow_http: bool, connections: int, deadline: int, headers: li
 
 def s3_files(*, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, library: str, endpoint: str, region: str, profile: str, anonymous: bool, requester_pays: bool, credentials: object, other_credentials: object) -> WebFiles: ...
 
+def stop_http() -> None:
+    """
+    Ends the threads that read http, https and s3. Functions that find credentials are left before.
+    """
+
 def find_version(path: str) -> tuple[int, int]:
     """Size in bytes and version of a file of another machine."""
 

@@ -7,10 +7,20 @@ import os
 import pathlib
 from typing import Any, Callable, Mapping, Optional, Union
 
-from forebay import _core
+from forebay import _at_exit, _core
 from forebay.errors import ConfigError
 
 Path = Union[str, "os.PathLike[str]"]
+
+
+class Threads:
+    """Those that ask for credentials call functions of the program, and must be out of them before the interpreter ends."""
+
+    def close(self) -> None:
+        _core.stop_http()
+
+
+_at_exit.close_after_loaders(Threads())
 
 
 class HttpFiles:

@@ -249,6 +249,13 @@ void bind_file_systems(nb::module_& module) {
       [](const std::string& scheme, const WebFiles& files) { value_of(add_file_system(scheme, files.system)); },
       nb::arg("scheme"), nb::arg("files"));
   module.def(
+      "stop_http",
+      [] {
+        const Unlocked waiting;
+        stop_http();
+      },
+      "Ends the threads that read http, https and s3. Functions that find credentials are left before.");
+  module.def(
       "find_version",
       [](const nb::str& path) {
         auto found = [path = from_str(path)] {

@@ -9,6 +9,7 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 import time
 from typing import Any, Iterator
 
@@ -247,9 +248,11 @@ def test_credentials_are_asked_for_before_they_expire(web: Web) -> None:
         return {"access_key": given[-1], "secret_key": SECRET, "expires": time.time() + (60 if len(given) == 1 else 3600)}
 
     files = fb.S3Files(endpoint=web.url, credentials=credentials)
-    read_one(web, files)
-    web.asked.clear()
-    assert {key for key, _ in read_one(web, files)} == {"KEY1"} and given == ["KEY0", "KEY1"]
+    began = time.monotonic()
+    while {key for key, _ in read_one(web, files)} != {"KEY1"}:     # they hold for a minute more, in which others come
+        assert time.monotonic() - began < 60
+        web.asked.clear()
+    assert given == ["KEY0", "KEY1"]
 
 
 def test_a_bucket_of_another_region_is_asked_there(web: Web) -> None:
@@ -291,3 +294,21 @@ def test_options_that_make_no_sense_are_refused() -> None:
         fb.add_file_system("s3", fb.S3Files(credentials=lambda: {"access_key": "A"}))
         fb.lines(["s3://bucket/x"]).record("line").batch(1).load()
     fb.add_file_system("s3", fb.S3Files())
+
+
+def test_a_program_may_end_while_credentials_are_looked_for() -> None:
+    code = """
+import threading, time
+import forebay as fb
+asked = threading.Event()
+def slow():
+    asked.set()
+    time.sleep(1)
+    return {"access_key": "KEY", "secret_key": "secret"}
+fb.add_file_system("s3", fb.S3Files(endpoint="http://127.0.0.1:9", credentials=slow))
+threading.Thread(target=lambda: fb.lines(["s3://bucket/x"]).record("line").batch(1).load(), daemon=True).start()
+asked.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0, done.stderr
+    assert "Fatal" not in done.stderr and "terminate" not in done.stderr

@@ -24,14 +24,19 @@ Exits& exits() {
   return *only;
 }
 
-void stop_all() {
-  const std::unique_lock lock{exits().mutex, std::try_to_lock};  // a forked child may find it locked
-  if (!lock.owns_lock()) return;
-  for (const auto& [process, what] : exits().all)
-    if (const auto living = what.lock(); living && process == getpid()) living->stop();
-}
-
 }  // namespace
+
+void stop_all() {
+  std::vector<std::shared_ptr<Stops>> living;
+  {
+    const std::unique_lock lock{exits().mutex, std::try_to_lock};  // a forked child may find it locked
+    if (!lock.owns_lock()) return;
+    for (const auto& [process, what] : exits().all)
+      if (process == getpid()) living.push_back(what.lock());
+  }
+  for (const auto& one : living)
+    if (one) one->stop();
+}
 
 void stop_at_exit(const std::shared_ptr<Stops>& what) {
   const std::lock_guard lock{exits().mutex};

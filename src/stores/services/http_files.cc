@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "stores/http/exits.h"
 #include "stores/services/service_files.h"
 
 namespace forebay {
@@ -55,5 +56,7 @@ Result<std::shared_ptr<FileSystem>> http_files(const HttpOptions& options) {
                                        *loaded));
   return std::make_shared<ServiceFiles>(*loaded, std::make_shared<Web>(*loaded, options.headers), std::move(manners));
 }
+
+void stop_http() { stores::http::stop_all(); }
 
 }  // namespace forebay
