@@ -33,13 +33,14 @@ def test_statistics_say_what_requests_cost(web: Web, tmp_path: pathlib.Path) -> 
         stats = loader.stats()
     asked = stats.requests
     size = (tmp_path / "x").stat().st_size
-    assert (asked["refused"], asked["failed"], asked["broken"], asked["stalled"], asked["hedges"]) == (1, 1, 2, 0, 0)
+    # libcurl itself makes a new connection for one that was reset while it was idle.
+    assert (asked["refused"], asked["failed"], asked["stalled"], asked["hedges"]) == (1, 1, 0, 0) and asked["broken"] in (1, 2)
     assert asked["bytes_used"] == size
     assert size <= asked["bytes_fetched"] <= 1.03 * size
     assert asked["finds"] == 1
     # The rest of what was cut is a request of its own, unless the reset has overtaken the bytes before it.
     assert web.count("GET") - asked["reads"] in (3, 4)
-    assert "tries without success: 1 put off, 1 faults of servers, 2 broken, 0 stalled" in str(stats)
+    assert f"tries without success: 1 put off, 1 faults of servers, {asked['broken']} broken, 0 stalled" in str(stats)
     assert 'forebay_request_tries_failed_total{cause="refused"} 1' in stats.prometheus()
 
 
