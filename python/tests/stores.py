@@ -70,6 +70,18 @@ def records(files: Any) -> Any:
     return fb.tfrecord(files).example({"id": fb.fixed("int64"), "v": fb.var_len("int64")})
 
 
+def check_restarts(pipe: Any, wanted: "list[Any]", threads: int, step: int) -> None:
+    """After every `step`-th batch a loader with another number of threads goes on."""
+    for done in range(0, len(wanted) + 1, step):
+        with pipe.load(threads=threads) as loader:
+            for _ in range(done):
+                next(loader)
+            state = loader.state_dict()
+        with pipe.load(threads=5 - threads) as loader:
+            loader.load_state_dict(state)
+            assert values(loader) == wanted[done:]
+
+
 def values(batches: Any) -> "list[Any]":
     out = []
     for batch in batches:

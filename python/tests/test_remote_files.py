@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 import numpy as np
 import pytest
-from stores import Store, in_memory, new_store, records, values, write_parts
+from stores import Store, check_restarts, in_memory, new_store, records, values, write_parts
 
 import forebay as fb
 
@@ -46,14 +46,7 @@ def test_the_stream_is_that_of_local_files(parts: "list[pathlib.Path]", order: s
     remote = ORDERS[order](records(f"{folder}/part-*")).epochs(2).batch(8)
     wanted = values(local.load(threads=threads))
     assert values(remote.load(threads=threads)) == wanted
-    for done in range(0, len(wanted) + 1, 3):
-        with remote.load(threads=threads) as loader:
-            for _ in range(done):
-                next(loader)
-            state = loader.state_dict()
-        with remote.load(threads=5 - threads) as loader:
-            loader.load_state_dict(state)
-            assert values(loader) == wanted[done:]
+    check_restarts(remote, wanted, threads, step=3)
 
 
 @pytest.mark.parametrize("by", ["row", "batch", "element", "file"])

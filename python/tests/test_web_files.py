@@ -17,7 +17,7 @@ from typing import Any, Iterator
 import numpy as np
 import pytest
 from command import COMMAND
-from stores import records, values, write_parts
+from stores import check_restarts, records, values, write_parts
 from web_server import Asked, Web, changes, cuts_after, resets, says, says_garbage, waits
 
 import forebay as fb
@@ -66,14 +66,7 @@ def test_the_stream_is_that_of_local_files(web: Web, parts: "list[pathlib.Path]"
     remote = ORDERS[order](records(urls)).epochs(2).batch(8)
     wanted = values(local.load(threads=threads))
     assert values(remote.load(threads=threads)) == wanted
-    for done in range(0, len(wanted) + 1, 5):
-        with remote.load(threads=threads) as loader:
-            for _ in range(done):
-                next(loader)
-            state = loader.state_dict()
-        with remote.load(threads=5 - threads) as loader:
-            loader.load_state_dict(state)
-            assert values(loader) == wanted[done:]
+    check_restarts(remote, wanted, threads, step=5)
 
 
 # Of every third answer to a request for bytes. The stream must be that of local files.

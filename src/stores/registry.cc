@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include <forebay/s3_files.h>
 
 #include "stores/forever.h"
+#include "stores/services/profile.h"
 
 namespace forebay {
 namespace stores {
@@ -115,10 +115,7 @@ Signing signing_of(std::string_view parameter) {
 /// The addresses of http and https, which libcurl reads.
 bool is_web(std::string_view scheme) { return scheme == "http" || scheme == "https"; }
 
-HttpOptions usual_options() {
-  const char* const allowed = std::getenv("FOREBAY_ALLOW_HTTP");  // NOLINT(concurrency-mt-unsafe)
-  return {.allow_http = allowed != nullptr && std::string_view{allowed} == "1"};
-}
+HttpOptions usual_options() { return {.allow_http = http::from_environment("FOREBAY_ALLOW_HTTP") == "1"}; }
 
 /// What reads a scheme of which nobody has said what reads it. Null: nothing here.
 Result<std::shared_ptr<FileSystem>> usual_files(std::string_view scheme) {

@@ -9,6 +9,26 @@
 
 namespace forebay {
 
+namespace {
+
+/// A whole number of a RequestStats that is summed over a run.
+struct Summed {
+  std::string_view name;
+  std::int64_t RequestStats::*member;
+};
+constexpr std::array<Summed, 10> summed{{{"finds", &RequestStats::finds},
+                                         {"reads", &RequestStats::reads},
+                                         {"bytes_used", &RequestStats::bytes_used},
+                                         {"bytes_fetched", &RequestStats::bytes_fetched},
+                                         {"refused", &RequestStats::refused},
+                                         {"failed", &RequestStats::failed},
+                                         {"broken", &RequestStats::broken},
+                                         {"stalled", &RequestStats::stalled},
+                                         {"hedges", &RequestStats::hedges},
+                                         {"hedges_won", &RequestStats::hedges_won}}};
+
+}  // namespace
+
 struct Traffic::Counters {
   mutable std::mutex mutex;
   RequestStats counts;
@@ -60,32 +80,15 @@ std::string Traffic::last_trouble() const {
 void RequestStats::add(const RequestStats& other) {
   in_flight += other.in_flight;
   waiting += other.waiting;
-  finds += other.finds;
-  reads += other.reads;
-  bytes_used += other.bytes_used;
-  bytes_fetched += other.bytes_fetched;
-  refused += other.refused;
-  failed += other.failed;
-  broken += other.broken;
-  stalled += other.stalled;
-  hedges += other.hedges;
-  hedges_won += other.hedges_won;
+  for (const Summed& count : summed) this->*count.member += other.*count.member;
   throttled_seconds += other.throttled_seconds;
 }
 
 std::vector<std::pair<std::string_view, double>> RequestStats::named() const {
-  const auto of = [](std::int64_t count) { return static_cast<double>(count); };
-  return {{"finds", of(finds)},
-          {"reads", of(reads)},
-          {"bytes_used", of(bytes_used)},
-          {"bytes_fetched", of(bytes_fetched)},
-          {"refused", of(refused)},
-          {"failed", of(failed)},
-          {"broken", of(broken)},
-          {"stalled", of(stalled)},
-          {"hedges", of(hedges)},
-          {"hedges_won", of(hedges_won)},
-          {"throttled_seconds", throttled_seconds}};
+  std::vector<std::pair<std::string_view, double>> out;
+  for (const Summed& count : summed) out.emplace_back(count.name, static_cast<double>(this->*count.member));
+  out.emplace_back("throttled_seconds", throttled_seconds);
+  return out;
 }
 
 std::string RequestStats::text() const {
