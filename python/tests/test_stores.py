@@ -237,4 +237,4 @@ def test_the_signature_of_an_address_is_shown_to_nobody(capfd: pytest.CaptureFix
     captured = capfd.readouterr()
     for text in [*shown, str(missing.value), captured.out, captured.err]:
         assert "Signature=5" not in text and "5ec12e7" not in text
-    fb.add_file_system("https", Store())     # as before, for the tests that follow
+    fb.add_file_system("https", fb.HttpFiles())     # as before, for the tests that follow
