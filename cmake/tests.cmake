@@ -7,7 +7,7 @@ if(support)
   target_link_libraries(test_support PUBLIC forebay_config forebay_columns)
   target_include_directories(test_support PUBLIC ${CMAKE_SOURCE_DIR})
 endif()
-set(folders base config stores io columns expression queues sources decoders steps orders windows batchers
+set(folders base config stores io columns expression queues sources decoders steps orders windows batchers combine
   engine/memory engine/requests engine/read engine/index engine/blocks engine/order engine/tickets engine/run launch plan plan/loader tools pipeline)
 if(FOREBAY_SANITIZE STREQUAL "thread")
   # Threads live in src/engine, src/queues and src/stores only (tools/check_layout.py), so no race can be found where neither a part

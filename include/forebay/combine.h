@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,15 @@ class Combiner {
   /// The branch of the next row: one of those that are `open`, of which there is at least one. When that branch turns
   /// out to have no row left, it is closed and the call is repeated.
   [[nodiscard]] virtual std::size_t next(const std::vector<bool>& open) = 0;
+  /// Stands for as many of the next `n` calls of `next` as it can, while each branch gives at most `left` rows; `left`
+  /// is 0 for a branch that is not open. Adds to `counts`, which are 0, how many rows each branch gave, and returns the
+  /// number of calls. This one stands for none; a combiner that knows a row by its number answers from that.
+  [[nodiscard]] virtual std::int64_t pass_over([[maybe_unused]] std::int64_t n,
+                                               [[maybe_unused]] const std::vector<bool>& open,
+                                               [[maybe_unused]] std::span<const std::int64_t> left,
+                                               [[maybe_unused]] std::span<std::int64_t> counts) {
+    return 0;
+  }
 };
 
 /// The arguments of a combiner's constructor.
@@ -98,6 +108,9 @@ struct CombineType {
   /// The option that says what holds from which pass on; empty: none. A run may go on where it differs for later
   /// passes.
   std::string by_pass = {};
+  /// The name of the method by which rows are drawn; another one gives other rows of the same document, so states of
+  /// before are refused. Empty: nothing is drawn.
+  std::string draws = {};
   std::function<Result<Combining>(const Json& options, const BranchList& branches)> bind;
   template <class Options>
   using Bind = Result<Combining> (*)(const Options&, const BranchList&);

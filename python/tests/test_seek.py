@@ -176,3 +176,46 @@ def test_a_closed_loader_says_so(folders: "list[list[str]]", tmp_path: pathlib.P
     loader.close()
     with pytest.raises(fb.Error, match="closed"):
         loader.seek(2)
+
+
+@pytest.mark.parametrize("branches", [2, 40])
+def test_a_place_far_within_a_mixture_is_there_at_once(branches: int) -> None:
+    parts = [fb.arrays({"x": np.broadcast_to(np.int64(i), (2 * 10**10,))}, name=f"a{i}") for i in range(branches)]
+    pipe = fb.mix(parts, weights=[1 + i % 7 for i in range(branches)], until="first").batch(100)
+
+    def rows(loader: fb.Loader, count: int) -> "list[list[int]]":
+        return [next(loader)["x"].tolist() for _ in range(count)]
+    with pipe.load(threads=1) as loader:
+        length = len(loader)
+        assert length > 10**8
+        loader.seek(10**8 - 3)     # row 9,999,999,700
+        whole = rows(loader, 3)
+        state = loader.state_dict()
+        whole += rows(loader, 3)
+        loader.seek(10**8 - 2)
+        assert rows(loader, 5) == whole[1:]
+        loader.seek(length - 1)
+        assert len(rows(loader, 1)) == 1 and next(loader, None) is None
+    with pipe.load(threads=4) as loader:
+        loader.load_state_dict(state)
+        assert rows(loader, 3) == whole[3:]
+
+
+@pytest.mark.parametrize("until", ["all", 700])
+def test_a_place_behind_many_passes_of_a_mixture_is_found_pass_by_pass(until: Any) -> None:
+    short, long = (fb.arrays({"x": np.arange(count) + first}, name=f"n{count}") for count, first in ((90, 0), (1000, 500)))
+    pipe = fb.mix([short, long], weights=[2, 1], until=until, repeat=[True, False]).batch(7).epochs(None)
+    with pipe.load() as loader:
+        whole = [batch["x"].tolist() for _, batch in zip(range(5_000), loader)]
+        for number in (1, 77, 1_234, 4_990):
+            loader.seek(number)
+            assert [next(loader)["x"].tolist() for _ in range(10)] == whole[number:number + 10]
+    with pipe.load() as loader, pipe.load() as other:
+        for number in (40_000, 200_000):
+            loader.seek(number - 2)
+            state = loader.state_dict()
+            rows = [next(loader)["x"].tolist() for _ in range(4)]
+            loader.seek(number)
+            assert [next(loader)["x"].tolist() for _ in range(2)] == rows[2:]
+            other.load_state_dict(state)
+            assert [next(other)["x"].tolist() for _ in range(4)] == rows

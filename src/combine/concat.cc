@@ -18,6 +18,12 @@ class OneAfterTheOther final : public Combiner {
     while (!open[first_]) ++first_;
     return first_;
   }
+  std::int64_t pass_over(std::int64_t n, const std::vector<bool>& open, std::span<const std::int64_t> left,
+                         std::span<std::int64_t> counts) override {
+    while (!open[first_]) ++first_;
+    counts[first_] = std::min(n, left[first_]);
+    return counts[first_];
+  }
 
  private:
   std::size_t first_ = 0;

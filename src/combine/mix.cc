@@ -6,10 +6,12 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <optional>
 
 #include <fmt/core.h>
 
 #include "base/draw.h"
+#include "combine/branch_draws.h"
 #include "combine/branch_rules.h"
 
 namespace forebay::combine {
@@ -52,46 +54,41 @@ std::uint64_t hash_up_to(const Schedule& schedule, std::int64_t last) {
   return out;
 }
 
-/// Draws the branch of each row: the n-th draw of a pass is a pure function of (seed, pass, n). The engine owns it; one
-/// thread at a time calls it.
+/// Draws the branch of each row. Where a branch turns out to have no row left, a segment begins: the rows from there on
+/// are drawn anew among the branches that are open. A row's branch is a pure function of (seed, pass, segment, number
+/// of the row in the segment). The engine owns it; one thread at a time calls it.
 class Draws final : public Combiner {
  public:
   Draws(Schedule schedule, const CombineContext& context) : schedule_{std::move(schedule)}, context_{context} {}
 
   void begin(std::int64_t pass) override {
     key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(pass), .purpose = context_.purpose});
-    drawn_ = 0;
+    segment_ = 0;
     const auto later = std::ranges::upper_bound(schedule_, pass, {}, &Stretch::pass);
     weights_ = std::prev(later)->weights;
-    all_ = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
+    draws_.emplace(key_, weights_);
   }
 
   std::size_t next(const std::vector<bool>& open) override {
-    std::uint64_t left = below(draw_at(key_, drawn_++), all_);
-    std::size_t branch = 0;
-    for (; left >= weights_[branch]; ++branch) left -= weights_[branch];
-    return open[branch] ? branch : among(open);
+    const std::size_t branch = draws_->next();
+    if (open[branch]) return branch;
+    for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] = open[i] ? weights_[i] : 0;
+    draws_.emplace(draw_at(key_, ++segment_), weights_);
+    return draws_->next();
+  }
+
+  std::int64_t pass_over(std::int64_t n, const std::vector<bool>&, std::span<const std::int64_t> left,
+                         std::span<std::int64_t> counts) override {
+    return draws_->pass_over(n, left, counts);
   }
 
  private:
-  /// Draws once more, among the branches that are open.
-  std::size_t among(const std::vector<bool>& open) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < weights_.size(); ++i) sum += open[i] ? weights_[i] : 0;
-    std::uint64_t left = below(draw_at(key_, drawn_++), sum);
-    for (std::size_t branch = 0;; ++branch) {
-      if (!open[branch]) continue;
-      if (left < weights_[branch]) return branch;
-      left -= weights_[branch];
-    }
-  }
-
   const Schedule schedule_;
   const CombineContext context_;
-  std::vector<std::uint64_t> weights_;  // of the pass
-  std::uint64_t all_ = 0;               // their sum
+  std::vector<std::uint64_t> weights_;  // of the pass; 0 where a branch is closed
   std::uint64_t key_ = 0;
-  std::uint64_t drawn_ = 0;
+  std::uint64_t segment_ = 0;
+  std::optional<BranchDraws> draws_;
 };
 
 Result<void> check_weights(const MixWeights& weights, std::size_t branches) {
@@ -136,8 +133,9 @@ CombineType mix() {
           .required("branches", &Mix::branches, branches_doc)
           .example({.options = R"({"weights": [3, 1], "until": "all"})",
                     .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
-                    .out = R"([1, 2, 10, 20, 30, 3, 4, 5, 6])"});
+                    .out = R"([1, 10, 2, 3, 20, 4, 5, 6, 30])"});
   out.by_pass = "weights";
+  out.draws = "halves-1";
   return out;
 }
 

@@ -60,6 +60,8 @@ Json with_defaults(const Json& options, const std::vector<FieldInfo>& fields, co
   return out;
 }
 
+constexpr const char* draws_section = "draws of rows";
+
 const Description* description_of(const Registry& registry, const std::string& name) {
   if (const auto* type = find_type(registry.sources(), name)) return &type->description;
   if (const auto* type = find_type(registry.decoders(), name)) return &type->description;
@@ -75,7 +77,10 @@ Json stage(const Json& json, const Registry& registry) {
   Json out = Json::object();
   for (const auto& [name, options] : json.members()) {
     const Description* description = description_of(registry, name);
-    out.set(name, description != nullptr ? with_defaults(options, description->fields, registry) : plain(options));
+    Json all = description != nullptr ? with_defaults(options, description->fields, registry) : plain(options);
+    const auto* const type = find_type(registry.combinations(), name);
+    if (type != nullptr && !type->draws.empty()) all.set(draws_section, type->draws);
+    out.set(name, std::move(all));
   }
   return out;
 }
@@ -127,6 +132,7 @@ void add_source(const Json& source, const std::string& text, const Registry& reg
       out.emplace_back("branch/" + std::to_string(i), fnv1a(value.items()[i].text()));
   }
   out.emplace_back("source", fnv1a(rest));
+  if (!type->draws.empty()) out.emplace_back(draws_section, fnv1a(type->draws));
 }
 
 /// The text of an object in which the value of `key` is replaced by the text `value`.

@@ -31,6 +31,14 @@ struct BranchCursor {
   std::int64_t epoch = 0;
   std::int64_t taken = 0;  ///< Elements of this epoch that earlier passes had.
   bool operator==(const BranchCursor&) const = default;
+
+  /// Where it stands `n` elements later, in epochs of `rows` elements. It stays behind the last element of an epoch,
+  /// of which only the next turn finds out that it was the last one.
+  [[nodiscard]] BranchCursor after(std::int64_t n, std::int64_t rows) const {
+    const std::int64_t all = taken + n;
+    if (all <= rows) return {.epoch = epoch, .taken = all};
+    return {.epoch = epoch + (all - 1) / rows, .taken = (all - 1) % rows + 1};
+  }
 };
 
 /// The first row of a combination that no stage behind it had when the batches before a position were cut.

@@ -163,11 +163,12 @@ class Loader::Running {
     after_ahead_.reset();
     return {};
   }
-  Result<void> go_through(std::int64_t number, const std::function<bool()>& stop) EXCLUDES(mutex_) {
+  Result<void> go_through(std::int64_t number, const LoaderAccess::PlaceOf& place_of, const std::function<bool()>& stop)
+      EXCLUDES(mutex_) {
     constexpr std::chrono::milliseconds look{100};
     const std::int64_t apart = std::max<std::int64_t>(1, options_.batch_count);
     const std::int64_t last = number - 1 - (number - 1 - options_.batch_index % apart + apart) % apart;
-    FOREBAY_DO(restart({}, {}, plan_));
+    FOREBAY_DO(restart(last < 0 ? engine::Position{} : place_of(last), {}, plan_));
     if (last < 0) return {};
     const auto run = scheduler();
     run->leave_out_before(last);
@@ -352,9 +353,10 @@ Result<void> LoaderAccess::skip_to(Loader& loader, std::int64_t epoch) {
   return {};
 }
 
-Result<void> LoaderAccess::go_through(Loader& loader, std::int64_t number, const std::function<bool()>& stop) {
+Result<void> LoaderAccess::go_through(Loader& loader, std::int64_t number, const PlaceOf& place_of,
+                                      const std::function<bool()>& stop) {
   if (loader.running_->forked()) return forked_error();
-  FOREBAY_DO(loader.running_->go_through(number, stop));
+  FOREBAY_DO(loader.running_->go_through(number, place_of, stop));
   loader.running_->failure.reset();
   loader.running_->notice.clear();
   return {};

@@ -24,10 +24,13 @@ struct LoaderAccess {
   [[nodiscard]] static Result<engine::Position> position(const Loader& loader);  ///< After the last batch taken.
   /// From now on only batches of this epoch and later ones are given; the run stands before the first of them.
   [[nodiscard]] static Result<void> skip_to(Loader& loader, std::int64_t epoch);
-  /// Begins the run anew and goes through its order up to the last batch of this process before batch `number`, which
-  /// is made and dropped. `stop` is asked now and then; true ends it with Code::cancelled. Fails with Code::config when
+  /// Where the run stands before a batch, or anywhere before that.
+  using PlaceOf = std::function<engine::Position(std::int64_t batch)>;
+  /// Goes through the order from `place_of` on up to the last batch of this process before batch `number`, which is
+  /// made and dropped. `stop` is asked now and then; true ends it with Code::cancelled. Fails with Code::config when
   /// the run ends before.
-  [[nodiscard]] static Result<void> go_through(Loader& loader, std::int64_t number, const std::function<bool()>& stop);
+  [[nodiscard]] static Result<void> go_through(Loader& loader, std::int64_t number, const PlaceOf& place_of,
+                                               const std::function<bool()>& stop);
   static void end_epoch(Loader& loader);  ///< The epoch that the run is in has no more batches.
   /// The sizes that the run's files had when it opened them. Those of the other files are asked for in the first call,
   /// and counted until the file is opened.

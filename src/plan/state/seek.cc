@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -22,6 +23,7 @@ namespace forebay {
 
 namespace {
 
+using engine::BranchCursor;
 using engine::Position;
 using engine::Program;
 
@@ -32,41 +34,58 @@ std::shared_ptr<const Program> numbered(const Plan& plan, const Shard& shard) {
                : engine::share_program(plan);
 }
 
-/// The rows of each pass, where all passes have as many and the indexes tell.
-std::optional<std::int64_t> rows_of_a_pass(const Program& program, const Shard& shard) {
-  const bool by_file = shard.by == ShardBy::file && shard.count > 1;
-  if (by_file || !program.batching.fixed || !program.batching.max_rows || !program.batch_orders.empty() ||
-      engine::repeats_branches(program) || !engine::counted_by_index(program))
-    return std::nullopt;
+/// A pass of the run.
+struct Pass {
+  std::int64_t number = 0;
+  std::int64_t first = 0;  ///< Row of the run, or with hard epochs its batch.
+  std::vector<BranchCursor> branches = {};
+};
+
+/// The pass that has row `place` of the run, or with hard epochs batch `place`, as the indexes tell. Empty where they
+/// do not, and behind the last pass.
+std::optional<Pass> pass_with(const Program& program, std::int64_t place) {
+  constexpr std::int64_t max_passes = 1'000'000;  // that are counted one by one
   engine::PassCounts counts{program, {}};
-  const auto rows = counts.next();
-  return rows && *rows > 0 && counts.alike() ? rows : std::nullopt;
+  Pass out{.branches = counts.cursors()};
+  for (; out.number < max_passes; ++out.number) {
+    if (program.epochs && out.number >= *program.epochs) return std::nullopt;
+    std::optional<std::int64_t> size = counts.next();
+    if (size && program.hard_epochs) size = program.batching.batches ? program.batching.batches(*size) : std::nullopt;
+    if (!size || *size == 0) return std::nullopt;
+    if (counts.alike()) {
+      out.number = place / *size;
+      out.first = out.number * *size;
+      out.branches.assign(program.branches.size(), {.epoch = out.number});
+      return program.epochs && out.number >= *program.epochs ? std::nullopt : std::optional{std::move(out)};
+    }
+    if (place - out.first < *size) return out;
+    out.first += *size;
+    out.branches = counts.cursors();
+  }
+  return std::nullopt;
 }
 
-/// Where the run stands before batch `number`, by division; empty where that does not tell.
+/// Where the run stands before batch `number`, by arithmetic; empty where the indexes do not tell.
 std::optional<Position> position_before(const Program& program, const Shard& shard, std::int64_t number) {
-  const auto rows = rows_of_a_pass(program, shard);
-  if (!rows) return std::nullopt;
-  std::int64_t a_pass = 0;  // batches, with hard epochs
-  std::int64_t first = 0;   // row of the batch
-  if (program.hard_epochs) {
-    a_pass = program.batching.batches ? program.batching.batches(*rows).value_or(0) : 0;
-    if (a_pass == 0) return std::nullopt;
-  } else if (__builtin_mul_overflow(number, *program.batching.max_rows, &first)) {
+  const bool by_file = shard.by == ShardBy::file && shard.count > 1;
+  const auto rows_a_batch = program.batching.max_rows;
+  if (by_file || !program.batching.fixed || !rows_a_batch || !program.batch_orders.empty() ||
+      engine::repeats_branches(program) || !engine::counted_by_index(program))
     return std::nullopt;
-  }
-  const std::int64_t epoch = program.hard_epochs ? number / a_pass : first / *rows;
-  if (program.epochs && epoch >= *program.epochs) return std::nullopt;  // behind the last batch
-  Position out{.epoch = epoch, .next = number, .from = epoch};
+  std::int64_t row = 0;
+  if (!program.hard_epochs && __builtin_mul_overflow(number, *rows_a_batch, &row)) return std::nullopt;
+  const auto pass = pass_with(program, program.hard_epochs ? number : row);
+  if (!pass) return std::nullopt;
+  Position out{.epoch = pass->number, .next = number, .from = pass->number};
   if (program.hard_epochs) {
-    out.batch = epoch * a_pass;
+    out.batch = pass->first;
     out.begun = number > out.batch ? 1 : 0;
   } else {
-    out.batch = epoch * *rows / *program.batching.max_rows;
-    out.pulled = epoch * *rows % *program.batching.max_rows;
-    out.begun = number > 0 && (first - *program.batching.max_rows) / *rows == epoch ? 1 : 0;
+    out.batch = pass->first / *rows_a_batch;
+    out.pulled = pass->first % *rows_a_batch;
+    out.begun = number > 0 && row - *rows_a_batch >= pass->first ? 1 : 0;
   }
-  if (epoch > 0) out.branches.assign(program.branches.size(), {.epoch = epoch});
+  if (out.epoch > 0) out.branches = pass->branches;
   return out;
 }
 
@@ -102,9 +121,12 @@ Result<void> Loader::seek(std::int64_t number, const std::function<bool()>& stop
         fmt::format("seek: the run has {} batches, so there is none with number {}; it must be at most {}, the "
                     "end of the run",
                     *length, number, *length)};
-  if (const auto at = position_before(*own, shard, number)) return LoaderAccess::restart(*this, *at, {}, {});
+  // Where a restart may change a mixture, only the batch before tells.
+  if (const auto at = position_before(*own, shard, number); at && !engine::takes_turns(program))
+    return LoaderAccess::restart(*this, *at, {}, {});
+  const auto place_of = [&](std::int64_t batch) { return position_before(*own, shard, batch).value_or(Position{}); };
   FOREBAY_TRY(const Position before, LoaderAccess::position(*this));
-  const auto found = LoaderAccess::go_through(*this, number, stop);
+  const auto found = LoaderAccess::go_through(*this, number, place_of, stop);
   if (!found.ok()) FOREBAY_DO(LoaderAccess::restart(*this, before, {}, {}));
   return found;
 }

@@ -14,6 +14,7 @@ BranchStream::BranchStream(const Program& branch, OpenFiles& files, const Branch
     : branch_{branch},
       files_{files},
       chain_{orders_of(branch, files)},
+      epoch_rows_{branch},
       epoch_{start.epoch},
       taken_{start.taken},
       to_drop_{start.taken} {}
@@ -45,15 +46,13 @@ Result<bool> BranchStream::check_slots() {
   return OpenBranches::too_many_blocks();
 }
 
-/// Goes past the elements that earlier passes of the combination had. As in the rest of a restart, files with a stored
-/// index are not scanned meanwhile.
+/// Goes past the elements that earlier passes of the combination had, and those that were passed over. As in the rest
+/// of a restart, files with a stored index are not scanned meanwhile.
 Result<void> BranchStream::drop_taken() {
   const bool catching_up = files_.catching_up();
   while (to_drop_ > 0) {
     files_.catch_up(true);
-    const auto some =
-        std::span{ahead_}.first(static_cast<std::size_t>(std::min<std::int64_t>(to_drop_, ahead_.size())));
-    const auto count = chain_->pull(some);
+    const auto count = chain_->skip(to_drop_, files_);
     files_.catch_up(catching_up);
     FOREBAY_DO(count);
     if (*count == 0) {
@@ -62,10 +61,33 @@ Result<void> BranchStream::drop_taken() {
                                "files hold fewer records than when it was saved",
                                taken_, epoch_, taken_ - to_drop_)};
     }
-    files_.drop(some.first(*count));
-    to_drop_ -= static_cast<std::int64_t>(*count);
+    to_drop_ -= *count;
   }
   return {};
+}
+
+std::optional<std::int64_t> BranchStream::left(bool goes_round) {
+  const auto rows = epoch_rows_.of(epoch_);
+  if (!rows || *rows < taken_) return std::nullopt;
+  return goes_round && *rows > 0 && epoch_rows_.alike() ? Turns::endless : *rows - taken_;
+}
+
+void BranchStream::pass_over(std::int64_t n) {
+  if (n == 0) return;
+  const std::int64_t rows = epoch_rows_.of(epoch_).value_or(taken_ + n);
+  const BranchCursor at = BranchCursor{.epoch = epoch_, .taken = taken_}.after(n, rows);
+  if (at.epoch != epoch_) {
+    next_epoch();
+    epoch_ = at.epoch;
+    taken_ = to_drop_ = at.taken;
+    return;
+  }
+  const auto pulled = static_cast<std::int64_t>(filled_ - next_);
+  const auto count = static_cast<std::size_t>(std::min(n, pulled));
+  files_.drop(std::span{ahead_}.subspan(next_, count));
+  next_ += count;
+  taken_ += n;
+  to_drop_ += n - static_cast<std::int64_t>(count);
 }
 
 void BranchStream::next_epoch() {

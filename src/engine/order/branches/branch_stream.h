@@ -5,10 +5,12 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <forebay/order.h>
 
 #include "engine/order/files/open_files.h"
+#include "engine/order/shards/pass_counts.h"
 #include "engine/program/position.h"
 #include "engine/program/program.h"
 
@@ -41,6 +43,11 @@ class BranchStream {
   }
   /// Whether the element that `take` gave last is the end of a batch; false where the branch marks none.
   [[nodiscard]] bool ended_batch() const { return ends_[next_ - 1]; }
+  /// The elements that it can pass over: those left of the epoch, or with `goes_round` any number. Empty when no index
+  /// tells how many there are.
+  [[nodiscard]] std::optional<std::int64_t> left(bool goes_round);
+  /// Passes over `n` of these. Nothing is read before the next `more`.
+  void pass_over(std::int64_t n);
   void next_epoch();  ///< Drops the rest of the epoch; begins the next one with the next `more`.
 
   [[nodiscard]] bool ended() const { return ended_; }          ///< `more` has found the end of the epoch.
@@ -61,6 +68,7 @@ class BranchStream {
   const Program& branch_;
   OpenFiles& files_;
   const std::unique_ptr<Handles> chain_;
+  EpochRows epoch_rows_;
   std::int64_t epoch_;
   std::int64_t taken_;
   std::int64_t to_drop_;  // elements before the cursor that are still to be dropped

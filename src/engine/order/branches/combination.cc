@@ -53,6 +53,29 @@ Result<std::size_t> Combination::pull(std::span<Handle> out) {
   return out.size();
 }
 
+Result<std::int64_t> Combination::skip(std::int64_t n, Reader& reader) {
+  constexpr std::int64_t some = 64;  // turns that cost less than to pass over them
+  if (n <= some || !turns_ || program_.takes_batches) return Handles::skip(n, reader);
+  if (settled_ < streams_.size()) FOREBAY_DO(settle());
+  if (const std::int64_t passed = pass_over(n); passed > 0) return passed;
+  return Handles::skip(some, reader);
+}
+
+/// Takes up to `n` of the next turns; returns how many. 0: the next one may find the end of an epoch, or no index
+/// tells.
+std::int64_t Combination::pass_over(std::int64_t n) {
+  left_.assign(streams_.size(), 0);
+  counts_.assign(streams_.size(), 0);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const auto left = streams_[i]->left(turns_->goes_round(i));
+    if (!left) return 0;
+    left_[i] = *left;
+  }
+  const std::int64_t passed = turns_->pass_over(n, left_, counts_);
+  for (std::size_t i = 0; i < streams_.size(); ++i) streams_[i]->pass_over(counts_[i]);
+  return passed;
+}
+
 /// A branch of which an earlier pass took the last element, without asking for more, begins its next epoch.
 Result<void> Combination::settle() {
   for (; settled_ < streams_.size(); ++settled_) {

@@ -31,6 +31,8 @@ class Combination final : public Handles {
 
   void begin(std::int64_t pass) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
+  /// Where indexes tell how many elements the branches have, their turns are passed over without the elements.
+  Result<std::int64_t> skip(std::int64_t n, Reader& reader) override;
 
   /// Where the branches stand at the beginning of the next pass.
   [[nodiscard]] std::vector<BranchCursor> cursors() const;
@@ -41,6 +43,7 @@ class Combination final : public Handles {
  private:
   Result<bool> one(Handle& out);           // false: the pass is over
   Result<bool> side_by_side(Handle& out);  // the same
+  std::int64_t pass_over(std::int64_t n);
   Result<void> check_files();
   Result<void> settle();
   [[nodiscard]] Error unequal() const;
@@ -55,8 +58,9 @@ class Combination final : public Handles {
   // Side by side: the elements of the next row, as far as they are there.
   std::vector<Handle> row_;
   std::vector<bool> has_;
-  std::size_t asked_ = 0;   // branches that were asked for their element
-  std::int64_t given_ = 0;  // rows of this pass
+  std::size_t asked_ = 0;                    // branches that were asked for their element
+  std::int64_t given_ = 0;                   // rows of this pass
+  std::vector<std::int64_t> left_, counts_;  // of the branches, for `pass_over`
   bool files_checked_ = false;
   bool over_ = false;
 };

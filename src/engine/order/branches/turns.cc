@@ -2,6 +2,7 @@
 #include "engine/order/branches/turns.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 namespace forebay::engine {
@@ -48,6 +49,21 @@ void Turns::enter(std::int64_t pass, std::int64_t row) {
 void Turns::reach() {
   if (given_ == change_) enter(pass_, given_);
   over_ = given_ == most_;
+}
+
+std::int64_t Turns::pass_over(std::int64_t n, std::vector<std::int64_t>& left, std::vector<std::int64_t>& counts) {
+  if (chosen_ != none || over_ || open_left_ == 0) return 0;
+  if (stop_ >= 0) n = std::min(n, stop_ - given_);
+  if (n <= 0) return 0;
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i < open_.size() && open_[i] ? left[i] : 0;
+  const auto of_stage = std::span{left}.first(open_.size());
+  const std::int64_t turns = combiner_->pass_over(n, open_, of_stage, std::span{counts}.first(open_.size()));
+  given_ += turns;
+  return turns;
+}
+
+bool Turns::goes_round(std::size_t branch) const {
+  return program_.branches[branch].repeat && (program_.combining.end.when != PassEnd::When::all || completed(branch));
 }
 
 /// A branch that repeats is left out once its epoch was empty: so would be all that follow.

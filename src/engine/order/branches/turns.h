@@ -20,6 +20,8 @@ namespace forebay::engine {
 class Turns {
  public:
   static constexpr auto none = static_cast<std::size_t>(-1);
+  /// More turns than any pass has, and more elements than any branch gives.
+  static constexpr std::int64_t endless = std::int64_t{1} << 60;
 
   /// `program` has branches that are not side by side, and outlives this object.
   explicit Turns(const Program& program);
@@ -36,6 +38,13 @@ class Turns {
     chosen_ = none;
     ++given_;
   }
+  /// Takes as many of the next `n` turns as can be told without `next`, and returns how many. Each branch has `left`
+  /// elements; adds to `counts`, which are 0, how many of them it gave.
+  [[nodiscard]] std::int64_t pass_over(std::int64_t n, std::vector<std::int64_t>& left,
+                                       std::vector<std::int64_t>& counts);
+  /// Whether the branch gives elements of one epoch after the other, and the pass goes on.
+  [[nodiscard]] bool goes_round(std::size_t branch) const;
+
   /// That branch has no element left in its epoch, of which it gave none where `empty`. Returns whether it begins its
   /// next one at once; it stays the one whose turn it is then.
   bool ended(bool empty);

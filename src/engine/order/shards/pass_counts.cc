@@ -77,19 +77,19 @@ bool counted_by_index(const Program& program) {
 }
 
 struct PassCounts::Branch {
-  Branch(const Program& program, const CountLimits& limits) : counts{program, limits}, epoch{counts.next()} {}
+  Branch(const Program& program, const CountLimits& limits) : counts{program, limits}, rows{counts.next()} {}
 
-  [[nodiscard]] bool more() { return !(ended = taken == *epoch); }
+  [[nodiscard]] bool more() { return !(ended = at.taken == *rows); }
   void next_epoch() {
-    epoch = counts.next();
-    taken = 0;
+    rows = counts.next();
+    at = {.epoch = at.epoch + 1};
     ended = false;
   }
 
-  PassCounts counts;                  // of its epochs
-  std::optional<std::int64_t> epoch;  // rows of the present one
-  std::int64_t taken = 0;             // of them
-  bool ended = false;                 // it was seen that none is left
+  PassCounts counts;                 // of its epochs
+  std::optional<std::int64_t> rows;  // of the present epoch
+  BranchCursor at;
+  bool ended = false;  // it was seen that none is left
 };
 
 PassCounts::PassCounts(const Program& program, const CountLimits& limits)
@@ -124,7 +124,7 @@ std::optional<std::int64_t> PassCounts::given() {
     return rows ? count_of_interleave(program_, *rows) : std::nullopt;
   }
   if (branches_.empty()) return rows_;
-  const bool known = std::ranges::all_of(branches_, [](const auto& branch) { return branch->epoch.has_value(); });
+  const bool known = std::ranges::all_of(branches_, [](const auto& branch) { return branch->rows.has_value(); });
   if (!known) return std::nullopt;
   return turns_ ? of_turns() : side_by_side();
 }
@@ -132,28 +132,78 @@ std::optional<std::int64_t> PassCounts::given() {
 /// As Combination goes through a pass.
 std::optional<std::int64_t> PassCounts::of_turns() {
   for (const auto& branch : branches_) {
-    if (branch->ended || (branch->taken > 0 && !branch->more())) branch->next_epoch();
+    if (branch->ended || (branch->at.taken > 0 && !branch->more())) branch->next_epoch();
   }
   if (turns_left_-- <= 0) return std::nullopt;
   turns_->begin(pass_++);
-  for (std::size_t at = turns_->next(); at != Turns::none; at = turns_->next()) {
-    Branch& branch = *branches_[at];
-    if (!branch.epoch || turns_left_-- <= 0) return std::nullopt;
-    if (branch.more()) {
-      ++branch.taken;
-      turns_->took();
-    } else if (turns_->ended(branch.taken == 0)) {
-      branch.next_epoch();
+  return take_turns() ? std::optional{turns_->given()} : std::nullopt;
+}
+
+/// Goes to the end of the pass. Returns false where it cannot tell.
+bool PassCounts::take_turns() {
+  constexpr std::int64_t turns_apart = 64;  // what to pass over some of them costs
+  while (true) {
+    const std::int64_t passed = pass_over();
+    turns_left_ -= turns_apart;
+    for (std::int64_t i = passed > 0 ? turns_apart - 1 : 0; i < turns_apart; ++i) {
+      const std::size_t at = turns_->next();
+      if (at == Turns::none) return true;
+      Branch& branch = *branches_[at];
+      if (!branch.rows || turns_left_-- <= 0) return false;
+      if (branch.more()) {
+        ++branch.at.taken;
+        turns_->took();
+      } else if (turns_->ended(branch.at.taken == 0)) {
+        branch.next_epoch();
+      }
     }
   }
-  return turns_->given();
+}
+
+/// Takes the turns up to the next one that may find the end of an epoch; returns how many.
+std::int64_t PassCounts::pass_over() {
+  left_.assign(branches_.size(), 0);
+  given_.assign(branches_.size(), 0);
+  for (std::size_t i = 0; i < branches_.size(); ++i) {
+    const Branch& branch = *branches_[i];
+    if (!branch.rows) return 0;
+    const bool endless = *branch.rows > 0 && branch.counts.alike() && turns_->goes_round(i);
+    left_[i] = endless ? Turns::endless : *branch.rows - branch.at.taken;
+  }
+  const std::int64_t passed = turns_->pass_over(Turns::endless, left_, given_);
+  for (std::size_t i = 0; i < branches_.size() && passed > 0; ++i) {
+    Branch& branch = *branches_[i];
+    branch.at = branch.at.after(given_[i], *branch.rows);
+  }
+  return passed;
+}
+
+std::vector<BranchCursor> PassCounts::cursors() const {
+  std::vector<BranchCursor> out;
+  for (const auto& branch : branches_)
+    out.push_back(branch->ended ? BranchCursor{.epoch = branch->at.epoch + 1} : branch->at);
+  return out;
+}
+
+std::optional<std::int64_t> EpochRows::of(std::int64_t epoch) {
+  if (!counts_ && countable_) {
+    countable_ = counted_by_index(branch_);
+    if (countable_) counts_.emplace(branch_, CountLimits{});
+  }
+  if (!counts_) return std::nullopt;
+  while (known_ == 0 || (known_ <= epoch && !counts_->alike())) {
+    rows_ = counts_->next();
+    if (!rows_) return counts_.reset(), countable_ = false, std::nullopt;
+    ++known_;
+  }
+  return rows_;
 }
 
 /// Every pass begins anew with every branch.
 std::optional<std::int64_t> PassCounts::side_by_side() {
   std::optional<std::int64_t> shortest, longest;
   for (std::size_t i = 0; i < branches_.size(); ++i) {
-    const std::int64_t rows = *branches_[i]->epoch;
+    const std::int64_t rows = *branches_[i]->rows;
     const bool repeats = program_.branches[i].repeat && rows > 0;
     if (repeats && !branches_[i]->counts.alike()) return std::nullopt;
     branches_[i]->next_epoch();

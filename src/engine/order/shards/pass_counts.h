@@ -39,6 +39,8 @@ class PassCounts {
   [[nodiscard]] std::optional<std::int64_t> next();
   /// All passes have as many rows.
   [[nodiscard]] bool alike() const;
+  /// Where the branches of the program stand when the next pass begins; empty for a program without branches.
+  [[nodiscard]] std::vector<BranchCursor> cursors() const;
 
  private:
   /// A branch, as BranchStream goes through it.
@@ -46,6 +48,8 @@ class PassCounts {
 
   [[nodiscard]] std::optional<std::int64_t> given();  // to the orders after the source
   [[nodiscard]] std::optional<std::int64_t> of_turns();
+  [[nodiscard]] bool take_turns();
+  [[nodiscard]] std::int64_t pass_over();
   [[nodiscard]] std::optional<std::int64_t> side_by_side();
 
   const Program& program_;
@@ -55,7 +59,26 @@ class PassCounts {
   std::optional<Turns> turns_;  // empty: no branches, or side by side
   std::int64_t pass_ = 0;
   std::int64_t turns_left_;
+  std::vector<std::int64_t> left_, given_;  // of the branches, for `pass_over`
   bool cut_ = false;  // an order has ended a pass of the turns early, and so decided where the next one begins
+};
+
+/// The number of elements of each epoch of a branch, as far as PassCounts tells. Nothing is read before the first call.
+class EpochRows {
+ public:
+  explicit EpochRows(const Program& branch) : branch_{branch} {}  ///< `branch` must outlive this object.
+
+  /// Of epoch `epoch`, which is not before that of an earlier call.
+  [[nodiscard]] std::optional<std::int64_t> of(std::int64_t epoch);
+  /// All epochs have as many. After a call of `of`.
+  [[nodiscard]] bool alike() const { return counts_ && counts_->alike(); }
+
+ private:
+  const Program& branch_;
+  std::optional<PassCounts> counts_;
+  std::optional<std::int64_t> rows_;  // of epoch `known_` - 1
+  std::int64_t known_ = 0;
+  bool countable_ = true;
 };
 
 }  // namespace forebay::engine
