@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/catch_all.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -18,33 +19,77 @@ std::size_t used_bytes(const Block& block) {
   return block.records.empty() ? 0 : std::size_t{block.records.back().offset} + block.records.back().length;
 }
 
+/// Whether a record of `size` bytes may join the block; one without memory takes any.
+bool has_room(const Block& block, std::size_t size) {
+  return !block.buffer || (block.records.size() < max_files && used_bytes(block) + size <= block.buffer_bytes);
+}
+
 Error larger_than(const char* option, std::int64_t size, std::int64_t limit, Detail detail) {
   return {Code::data, detail, fmt::format("the file has {} bytes, more than {}, {}; raise it", size, option, limit)};
 }
 
 }  // namespace
 
+bool WholeFiles::expect(std::uint32_t file) {
+  FileSystem* const system = stores::file_system_of(source_.files[file]);
+  if (system == nullptr || !ahead_.has_room()) return false;
+  ahead_.ask(file, *system, source_.files[file]);
+  return true;
+}
+
 Result<bool> WholeFiles::add(std::uint32_t file, Block& block) {
+  const bool requested = !ahead_.empty() && ahead_.first() == file;
+  return (requested ? add_requested(block) : add_local(file, block)).at(Place{.file = source_.files[file]});
+}
+
+Result<bool> WholeFiles::add_local(std::uint32_t file, Block& block) {
   if (next_ && waiting_ != file) next_.reset();
-  if (!next_) {
-    if (auto opened = open(file); !opened.ok()) return opened.error().at(Place{.file = source_.files[file]});
-  }
-  const std::size_t used = used_bytes(block);
-  const auto size = static_cast<std::size_t>(next_->size());
-  if (block.buffer && (block.records.size() >= max_files || used + size > block.buffer_bytes)) return false;
+  if (!next_) FOREBAY_DO(open(file));
+  if (!has_room(block, static_cast<std::size_t>(next_->size()))) return false;
   auto appended = append(block);
   next_.reset();
-  if (!appended.ok()) return appended.error().at(Place{.file = source_.files[file]});
+  FOREBAY_DO(appended);
   return true;
+}
+
+/// Adds the first file that was announced. After a failure it is gone.
+Result<bool> WholeFiles::add_requested(Block& block) {
+  ahead_.advance();
+  const Request& version = ahead_.version();
+  if (!version.ready()) return false;
+  const auto drop = [this](Error error) {
+    ahead_.pop();
+    return error;
+  };
+  const std::uint32_t file = ahead_.first();
+  if (version.error()) {
+    versions_.failed(file);
+    return drop(*version.error());
+  }
+  const auto size = static_cast<std::size_t>(version.version().size);
+  if (auto fits = check_size(version.version().size); !fits.ok()) return drop(fits.error());
+  if (auto same = versions_.opened(file, version.version()); !same.ok()) return drop(same.error());
+  if (!ahead_.bytes_ready() || !has_room(block, size)) return false;
+  const auto bytes = ahead_.bytes();
+  if (!bytes.ok()) return drop(bytes.error());
+  const std::int64_t there = ahead_.bytes_there(static_cast<std::int64_t>(pile_));
+  std::ranges::copy(*bytes, room(size, static_cast<std::size_t>(there), block).begin());
+  block.records.push_back({static_cast<std::uint32_t>(used_bytes(block)), static_cast<std::uint32_t>(size)});
+  ahead_.pop();
+  return true;
+}
+
+Result<void> WholeFiles::check_size(std::int64_t size) const {
+  if (size > source_.max_file_bytes)
+    return larger_than("max_file_bytes", size, source_.max_file_bytes, Detail::data_loss);
+  if (size > pool_.limit()) return larger_than("`memory`", size, pool_.limit(), Detail::resource_exhausted);
+  return {};
 }
 
 /// Opens the next file and checks that it may be read.
 Result<void> WholeFiles::open(std::uint32_t file) {
   FOREBAY_TRY(io::File opened, io::File::open(source_.files[file], folder_));
-  if (opened.size() > source_.max_file_bytes)
-    return larger_than("max_file_bytes", opened.size(), source_.max_file_bytes, Detail::data_loss);
-  if (opened.size() > pool_.limit())
-    return larger_than("`memory`", opened.size(), pool_.limit(), Detail::resource_exhausted);
+  FOREBAY_DO(check_size(opened.size()));
   FOREBAY_DO(settle(opened, false));
   FOREBAY_DO(versions_.opened(file, opened.identity()));
   next_ = std::move(opened);
@@ -52,33 +97,38 @@ Result<void> WholeFiles::open(std::uint32_t file) {
   return {};
 }
 
-Result<void> WholeFiles::append(Block& block) {
-  const std::size_t used = used_bytes(block);
-  const auto size = static_cast<std::size_t>(next_->size());
+/// The memory of the next record of a block that has room for it. A new block gets room for `pile` bytes.
+std::span<std::byte> WholeFiles::room(std::size_t size, std::size_t pile, Block& block) {
   if (!block.buffer) {
-    block.buffer_bytes = std::max(pile_, size);
+    block.buffer_bytes = std::max({pile, size, std::size_t{1}});
     block.buffer = pool_.lend(block.buffer_bytes, MemoryUse::scan);
     block.base = block.buffer.get();
   }
-  FOREBAY_TRY(const std::size_t got, next_->read({block.buffer.get() + used, size}, 0));
+  return {block.buffer.get() + used_bytes(block), size};
+}
+
+Result<void> WholeFiles::append(Block& block) {
+  const auto size = static_cast<std::size_t>(next_->size());
+  FOREBAY_TRY(const std::size_t got, next_->read(room(size, pile_, block), 0));
   FOREBAY_DO(next_->unchanged());
   if (got < size) return Error{Code::data, Detail::failed_precondition, "the file was cut short while it was read"};
-  block.records.push_back({static_cast<std::uint32_t>(used), static_cast<std::uint32_t>(size)});
+  block.records.push_back({static_cast<std::uint32_t>(used_bytes(block)), static_cast<std::uint32_t>(size)});
   return {};
 }
 
 WholeFileReader::WholeFileReader(const Program& program, std::uint32_t part, std::shared_ptr<BufferPool> pool,
-                                 FileVersions& versions)
+                                 FileVersions& versions, std::shared_ptr<Requests> requests)
     : program_{program},
       part_{part},
       pool_{std::move(pool)},
-      files_{program.source, *pool_, versions},
+      files_{program.source, *pool_, versions, std::move(requests)},
       first_{static_cast<std::uint32_t>(program.source.locate(part, 0, 0).file)},
       end_{first_ + static_cast<std::uint32_t>(program.source.files_of(part))},
-      next_{first_} {}
+      next_{first_},
+      expected_{first_} {}
 
 Result<void> WholeFileReader::seek(std::int64_t record, const RecordIndex*) {
-  next_ = first_ + static_cast<std::uint32_t>(record);
+  next_ = expected_ = first_ + static_cast<std::uint32_t>(record);
   return {};
 }
 
@@ -106,6 +156,7 @@ void WholeFileReader::find(Block& block) {
 
 Result<void> WholeFileReader::add_files(Block& block) {
   for (; next_ < end_; ++next_) {
+    for (expected_ = std::max(expected_, next_); expected_ < end_ && files_.expect(expected_);) ++expected_;
     const auto added = files_.add(next_, block);
     if (added.ok() && !*added) break;
     if (added.ok()) continue;
@@ -172,7 +223,7 @@ Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check
 }
 
 Result<void> ListedFileReader::seek(std::int64_t record, const RecordIndex*) {
-  next_ = static_cast<std::size_t>(record);
+  next_ = expected_ = static_cast<std::size_t>(record);
   return {};
 }
 
@@ -189,6 +240,8 @@ void ListedFileReader::find(Block& block) {
 
 Result<void> ListedFileReader::add_files(Block& block) {
   for (; next_ < list_.size(); ++next_) {
+    for (expected_ = std::max(expected_, next_); expected_ < list_.size() && files_.expect(list_[expected_]);)
+      ++expected_;
     FOREBAY_TRY(const bool added, files_.add(list_[next_], block));
     if (!added) break;
     block.ordinals.push_back(list_[next_]);

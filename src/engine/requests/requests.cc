@@ -234,25 +234,48 @@ bool Requests::Share::may_grant() const {
 std::int64_t Requests::Share::grant() {
   const Lock lock{requests_->mutex_};
   const std::int64_t bytes = requests_->grant(*this);
-  held_ += bytes;
-  if (!needed_) requests_->ahead_ += bytes;
+  hold(bytes);
   return bytes;
+}
+
+bool Requests::Share::may_take(std::int64_t bytes) const {
+  const Lock lock{requests_->mutex_};
+  return requests_->fits(*this, bytes);
+}
+
+bool Requests::Share::take(std::int64_t bytes) {
+  const Lock lock{requests_->mutex_};
+  if (!requests_->fits(*this, bytes)) return false;
+  hold(bytes);
+  return true;
 }
 
 void Requests::Share::give_back(std::int64_t bytes) {
   const Lock lock{requests_->mutex_};
-  held_ -= bytes;
-  if (!needed_) requests_->ahead_ -= bytes;
+  hold(-bytes);
+}
+
+void Requests::Share::hold(std::int64_t bytes) {
+  held_ += bytes;
+  if (!needed_) requests_->ahead_ += bytes;
+}
+
+/// The bytes that may be asked for ahead: by a share that is needed, or by all that are not.
+std::int64_t Requests::own_window(const Share& share) const {
+  const std::int64_t all = window_ / 3 * (share.needed_ ? 2 : 1);
+  return share.needed_ ? all / std::max<std::int64_t>(1, needed_) : all;
+}
+
+bool Requests::fits(const Share& share, std::int64_t bytes) const {
+  if (stopped_) return false;
+  if (share.needed_ && share.held_ == 0) return true;
+  const std::int64_t held = share.needed_ ? share.held_ : ahead_;
+  return held + bytes <= own_window(share) && !pool_->over(bytes);
 }
 
 std::int64_t Requests::grant(const Share& share) const {
-  if (stopped_) return 0;
-  const std::int64_t all = window_ / 3 * (share.needed_ ? 2 : 1);
-  const std::int64_t own = share.needed_ ? all / std::max<std::int64_t>(1, needed_) : all;
-  const std::int64_t range = std::clamp(own / 2, min_range, range_);
-  if (share.needed_ && share.held_ == 0) return range;
-  const std::int64_t held = share.needed_ ? share.held_ : ahead_;
-  return held + range <= own && !pool_->over(range) ? range : 0;
+  const std::int64_t range = std::clamp(own_window(share) / 2, min_range, range_);
+  return fits(share, range) ? range : 0;
 }
 
 }  // namespace forebay::engine

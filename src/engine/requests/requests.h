@@ -107,10 +107,15 @@ class Requests : public std::enable_shared_from_this<Requests> {
     void need();                         ///< The order reads this file now. It always gets at least one range.
     [[nodiscard]] std::int64_t grant();  ///< Bytes that may be asked for now; 0: none. They count until `give_back`.
     [[nodiscard]] bool may_grant() const;
+    /// Counts `bytes` that are asked for now; false: they have no room. A file that the order reads always has room for
+    /// its first request.
+    [[nodiscard]] bool take(std::int64_t bytes);
+    [[nodiscard]] bool may_take(std::int64_t bytes) const;
     void give_back(std::int64_t bytes);
 
    private:
     friend class Requests;
+    void hold(std::int64_t bytes) REQUIRES(requests_->mutex_);
     const std::shared_ptr<Requests> requests_;
     std::int64_t held_ = 0;
     bool needed_ = false;
@@ -122,6 +127,8 @@ class Requests : public std::enable_shared_from_this<Requests> {
     io::ByteRange range;
     std::chrono::steady_clock::time_point since;
   };
+  [[nodiscard]] std::int64_t own_window(const Share& share) const REQUIRES(mutex_);
+  [[nodiscard]] bool fits(const Share& share, std::int64_t bytes) const REQUIRES(mutex_);
   [[nodiscard]] std::int64_t grant(const Share& share) const REQUIRES(mutex_);
   std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
   void begin_waiting() EXCLUDES(mutex_);

@@ -38,7 +38,8 @@ void OpenFiles::begin_bringing(std::span<const std::uint32_t> files) {
     const std::size_t from = files.size() * i / lists, to = files.size() * (i + 1) / lists;
     std::vector<std::uint32_t> some(files.begin() + static_cast<std::ptrdiff_t>(from),
                                     files.begin() + static_cast<std::ptrdiff_t>(to));
-    auto reader = std::make_unique<ListedFileReader>(program_.source, std::move(some), pool_, versions_, pile);
+    auto reader =
+        std::make_unique<ListedFileReader>(program_.source, std::move(some), pool_, versions_, requests_, pile);
     bringing_.push_back(std::make_shared<ReaderState>(program_, 0, std::move(reader)));
     bringing_.back()->brings = true;
   }

@@ -8,7 +8,8 @@
 namespace forebay::engine {
 
 std::unique_ptr<BlockReader> OpenFiles::reader_of(std::uint32_t part) {
-  if (program_.source.files_a_part > 0) return std::make_unique<WholeFileReader>(program_, part, pool_, versions_);
+  if (program_.source.files_a_part > 0)
+    return std::make_unique<WholeFileReader>(program_, part, pool_, versions_, requests_);
   auto out = std::make_unique<FileReader>(program_.source, part, pool_, pass_cache_, corruption_of(program_));
   out->remember(versions_);
   out->share(requests_);

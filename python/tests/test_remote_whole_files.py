@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are records, of other machines: the stream of local ones, whatever the order, or an error that names the file."""
+from __future__ import annotations
+
+import io
+import pathlib
+from typing import Any, Callable, Iterator
+
+import numpy as np
+import pytest
+from PIL import Image
+from stores import Store, new_store
+from web_server import Web, says
+
+import forebay as fb
+
+ORDERS: "dict[str, Callable[[fb.Pipeline], fb.Pipeline]]" = {
+    "in order": lambda pipe: pipe, "buffer": lambda pipe: pipe.shuffle(buffer=40), "global": lambda pipe: pipe.shuffle("global"),
+    "filter": lambda pipe: pipe.filter("label != 1"), "again": lambda pipe: pipe.shuffle("global").repeat(2)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    out = tmp_path_factory.mktemp("whole")
+    rng = np.random.default_rng(3)
+    for number in range(150):
+        path = out / f"class{number % 3}" / f"{number:03}.bin"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"" if number % 41 == 7 else rng.bytes(int(rng.integers(1, 40_000))))
+    (out / "class0" / "large.bin").write_bytes(rng.bytes(3 << 20))
+    return out
+
+
+@pytest.fixture
+def stored(folder: pathlib.Path) -> "tuple[str, Store]":
+    base, store = new_store()
+    for path in folder.rglob("*.bin"):
+        store.put(f"{base}/{path.relative_to(folder)}", path.read_bytes())
+    return base, store
+
+
+@pytest.fixture
+def web() -> "Iterator[Web]":
+    with Web() as server:
+        yield server
+
+
+def pipeline(files: Any, order: str = "in order", size: int = 8, **options: Any) -> fb.Pipeline:
+    return ORDERS[order](fb.whole_file(files, label_from="folder", **options).record("data")).epochs(2).batch(size, remainder="drop").seed(5)
+
+
+def values(loader: Any) -> "list[Any]":
+    return [(batch["data"].tolist(), batch["label"].tolist()) for batch in loader]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_stream_is_that_of_local_files_and_so_is_its_rest(folder: pathlib.Path, stored: "tuple[str, Store]", order: str) -> None:
+    base, store = stored
+    wanted = values(pipeline(f"{folder}/*/*.bin", order).load())
+    pipe = pipeline(f"{base}/*/*.bin", order)
+    for threads in (1, 4):
+        assert values(pipe.load(threads=threads)) == wanted
+        for stop in (1, 20, len(wanted) - 1):
+            with pipe.load(threads=threads) as loader:
+                for _ in range(stop):
+                    next(loader)
+                state = loader.state_dict()
+            with pipe.load(threads=5 - threads) as loader:
+                loader.load_state_dict(state)
+                assert values(loader) == wanted[stop:]
+    assert {path for kind, path in store.calls if kind == "read"} == {path for path, (data, _) in store.objects.items() if data}
+
+
+@pytest.mark.parametrize("order", ["in order", "global"])
+def test_they_come_over_http(folder: pathlib.Path, web: Web, order: str) -> None:
+    files = sorted(folder.glob("*/*.bin"))
+    urls = [f"{web.url}/{path.parent.name}/{path.name}" for path in files]
+    for path in files:
+        web.put(f"/{path.parent.name}/{path.name}", path.read_bytes())
+    assert values(pipeline(urls, order).load(threads=2)) == values(pipeline([str(path) for path in files], order).load())
+
+
+def test_shards_read_their_own_files(folder: pathlib.Path, stored: "tuple[str, Store]") -> None:
+    base, store = stored
+    wanted = values(pipeline(f"{folder}/*/*.bin", "global").epochs(1).load())
+    seen = []
+    for rank in range(2):
+        store.calls.clear()
+        with pipeline(f"{base}/*/*.bin", "global").epochs(1).load(shard=(rank, 2)) as loader:
+            seen.append(values(loader))
+        assert len({path for kind, path in store.calls if kind == "read"}) < 100, "each reads its half of 150 files"
+    together = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(*seen)]
+    assert together == wanted
+
+
+def test_a_file_that_is_replaced_is_an_error(stored: "tuple[str, Store]") -> None:
+    base, store = stored
+    name = f"{base}/class2/149.bin"
+
+    def replace(path: str, _: int) -> None:
+        if [read for kind, read in store.calls if kind == "read"].count(path) == 2:     # in the second epoch
+            store.put(name, b"other bytes")
+    store.before_read = replace
+    with pipeline(f"{base}/*/*.bin").load() as loader:
+        with pytest.raises(fb.DataError, match=f"{name}.*file changed"):
+            values(loader)
+
+
+def test_a_file_that_is_missing_or_large_is_an_error_or_is_skipped(stored: "tuple[str, Store]") -> None:
+    base, store = stored
+    files = [f"{base}/class0/000.bin", f"{base}/class0/none.bin", f"{base}/class0/large.bin", f"{base}/class0/003.bin"]
+    with pytest.raises(fb.IoError, match="none.bin.*there is no such file"):
+        pipeline(files).plan()
+    limited = pipeline(files, size=2, max_file_bytes=1 << 20)
+    with pytest.raises(fb.DataError, match="large.bin.*3145728 bytes, more than max_file_bytes, 1048576"):
+        values(pipeline(files[2:], size=1, max_file_bytes=1 << 20).load())
+    with limited.on_corrupt("skip_file", max_fraction=1).epochs(1).load() as loader:
+        assert [row for batch in values(loader) for row in batch[0]] == [store.objects[files[0]][0], store.objects[files[3]][0]]
+        assert loader.stats().skipped_files == 2
+
+
+def test_faults_of_a_server_are_tried_again(folder: pathlib.Path, web: Web) -> None:
+    files = sorted(folder.glob("class2/*.bin"))
+    urls = [f"{web.url}/class2/{path.name}" for path in files]
+    for path in files:
+        web.put(f"/class2/{path.name}", path.read_bytes())
+    asked: "list[int]" = []
+
+    def fault(request: Any) -> Any:
+        asked.append(1)
+        return says(503) if len(asked) % 5 == 0 else None
+    web.fault = fault
+    assert values(pipeline(urls).load(threads=3)) == values(pipeline([str(path) for path in files]).load())
+
+
+def test_pictures_in_a_bucket_are_a_data_set(tmp_path: pathlib.Path) -> None:
+    base, store = new_store()
+    for number in range(30):
+        out = io.BytesIO()
+        Image.fromarray(np.full((4, 4, 3), number, np.uint8)).save(out, "png")
+        store.put(f"{base}/train/{'cats' if number % 2 else 'dogs'}/{number}.png", out.getvalue())
+    pipe = fb.whole_file(f"{base}/train/*/*.png", label_from="folder", record_key="key").record("image").decode_image("image").shuffle("global")
+    with pipe.batch(10).epochs(1).load() as loader:
+        assert list(loader.schema["label"].categories) == [b"cats", b"dogs"]
+        rows = [(int(image[0, 0, 0]), int(label), key) for batch in loader
+                for image, label, key in zip(batch["image"], batch["label"], batch["key"].tolist())]
+    assert sorted(rows) == sorted((n, 0 if n % 2 else 1, f"{base}/train/{'cats' if n % 2 else 'dogs'}/{n}.png".encode()) for n in range(30))

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/requests/requests.h"
+#include "io/file_system.h"
+
+namespace forebay::engine {
+
+/// Whole files of a FileSystem that are asked for before they are read, in the order in which they are read.
+///
+///     ask ─► version ─► bytes, where the share has room ─► bytes_ready ─► pop
+///
+/// One thread at a time calls; the owner says which.
+class FilesAhead {
+ public:
+  explicit FilesAhead(std::shared_ptr<Requests> requests) : requests_{std::move(requests)}, share_{requests_} {}
+  ~FilesAhead();
+
+  [[nodiscard]] bool has_room() const { return files_.size() < max_files; }  ///< `ask` may be called.
+  void ask(std::uint32_t number, FileSystem& system, const std::string& path);
+  [[nodiscard]] bool empty() const { return files_.empty(); }
+  [[nodiscard]] std::uint32_t first() const { return files_.front().number; }
+  [[nodiscard]] std::uint32_t last() const { return files_.back().number; }
+  void clear();
+  /// The order reads these files now: the first one always gets its bytes.
+  void need() { share_.need(); }
+
+  /// Asks for the bytes of files whose versions have come.
+  void advance();
+  /// Whether the first file gets on: its version or its bytes have come, or these may be asked for.
+  [[nodiscard]] bool ready() const;
+
+  // Of the first file.
+  [[nodiscard]] const Request& version() const { return *files_.front().version; }
+  [[nodiscard]] bool bytes_ready() const;  ///< After its version has come without an error.
+  /// The bytes, all of them; the error of the store otherwise.
+  [[nodiscard]] Result<std::span<const std::byte>> bytes() const;
+  /// Of this file and those after it whose bytes are there: the sum, at most about `max`.
+  [[nodiscard]] std::int64_t bytes_there(std::int64_t max) const;
+  void pop();
+
+ private:
+  static constexpr std::size_t max_files = 64;
+
+  struct File {
+    std::uint32_t number;
+    FileSystem* system;
+    std::string path;
+    std::shared_ptr<Request> version;
+    std::shared_ptr<Request> bytes = nullptr;  // null: not asked for yet, or the file has none
+    std::int64_t size = 0;                     // that `share_` holds
+  };
+  [[nodiscard]] static bool has_bytes(const File& file) {
+    return file.version->ready() && !file.version->error() && file.version->version().size > 0;
+  }
+
+  const std::shared_ptr<Requests> requests_;
+  Requests::Share share_;
+  std::deque<File> files_;
+};
+
+}  // namespace forebay::engine
