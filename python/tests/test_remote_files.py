@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tarfile
-from typing import Any
+from typing import Any, Callable
 
 import fsspec
 import numpy as np
@@ -266,3 +266,49 @@ def test_rows_of_a_zip_that_are_drawn_often_are_fetched_for_all_draws(parts: "li
             for number in (2, 4, 7, 3, 11, 0):
                 loader.seek(number)
                 assert values(batch for batch in [next(loader)]) == wanted[number:number + 1]
+
+
+SHAPES: "dict[str, Callable[[Any], Any]]" = {
+    "records": lambda base: records([f"{base}/part-0", f"{base}/part-2", f"{base}/part-3"]),
+    "a mixture": lambda base: fb.mix([records([f"{base}/part-0"]), records([f"{base}/part-2", f"{base}/part-3"])], until="all"),
+    "made rows": lambda base: fb.concat([records([f"{base}/part-0"]), records([f"{base}/part-2", f"{base}/part-3"])]).filter("id % 2 == 0")}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_state_knows_the_versions_of_the_files_where_they_are(shape: str, parts: "list[pathlib.Path]", store: "tuple[str, Store]") -> None:
+    base, files = store
+    for path in parts:
+        files.put(f"{base}/{path.name}", path.read_bytes())
+        files.put(f"{base}/copy/{path.name}", path.read_bytes())
+        files.put(f"{base}/copy/{path.name}", path.read_bytes())   # of another version, and with the same bytes
+
+    def pipe(folder: str) -> Any:
+        return SHAPES[shape](folder).batch(8)
+    with pipe(base).load() as loader:
+        next(loader)
+        state = json.loads(json.dumps(loader.state_dict()))
+        wanted = values(loader)
+    for folder in (base, f"{base}/copy"):
+        with pipe(folder).load() as loader:
+            loader.load_state_dict(state)
+            assert values(loader) == wanted
+    files.put(f"{base}/part-2", files.objects[f"{base}/part-2"][0])
+    with pipe(base).load() as loader:
+        with pytest.raises(fb.StateError, match=f"replaced since the state was saved, by others of the same size: '{base}/part-2'; a restart"):
+            loader.load_state_dict(state)
+        assert next(loader) is not None, "it stands where it stood"
+
+
+def test_of_many_files_a_state_tells_which_may_have_been_replaced(store: "tuple[str, Store]") -> None:
+    base, files = store
+    for number in range(100):
+        files.put(f"{base}/{number:02}.txt", b"a\nb\n")
+    pipe = fb.lines(f"{base}/*").record("line").batch(8)
+    with pipe.load() as loader:
+        next(loader)
+        state = loader.state_dict()
+    assert len(json.dumps(state["data"]["versions"])) < 200
+    files.put(f"{base}/37.txt", b"a\nc\n")
+    with pipe.load() as loader:
+        with pytest.raises(fb.StateError, match=f"one of '{base}/05.txt' and the 5 of every 16th file after it"):
+            loader.load_state_dict(state)

@@ -12,6 +12,7 @@
 #include "config/utf8.h"
 #include "engine/memory/each_file.h"
 #include "engine/read/file_versions.h"
+#include "engine/requests/known_versions.h"
 #include "engine/requests/open_file.h"
 #include "io/file.h"
 #include "io/identity.h"
@@ -146,9 +147,24 @@ std::vector<std::string> compare_groups(const std::vector<FileGroup>& then, cons
   return out;
 }
 
+std::optional<StoredVersions> versions_of(std::span<const std::string> files, const KnownVersions& known) {
+  StoredVersions out;
+  bool any = false;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (stores::file_system_of(files[i]) == nullptr) continue;
+    const auto found = known.find(files[i]);
+    if (!found) return std::nullopt;
+    any = true;
+    out.where = mix(out.where ^ hash_of(files[i]) ^ i);
+    out.groups[i % StoredVersions::groups_of_files] += static_cast<std::uint32_t>(mix(found->version ^ mix(i)));
+  }
+  return any ? std::optional{out} : std::nullopt;
+}
+
 }  // namespace
 
-SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes) {
+SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes,
+                    const std::shared_ptr<KnownVersions>& known) {
   const Listed listed{.files = files, .sizes = sizes};
   SourceSizes out;
   std::string text;
@@ -164,7 +180,21 @@ SourceSizes summary(std::span<const std::string> files, std::span<const std::int
   } else {
     out.groups = group(listed);
   }
+  if (known) out.versions = versions_of(files, *known);
   return out;
+}
+
+std::string replaced_since(const SourceSizes& then, const SourceSizes& now, std::span<const std::string> files) {
+  if (!then.versions || !now.versions || then.versions->where != now.versions->where) return {};
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < StoredVersions::groups_of_files; ++i) {
+    if (then.versions->groups[i] == now.versions->groups[i]) continue;
+    const std::size_t others = (files.size() - 1 - i) / StoredVersions::groups_of_files;
+    out.push_back(others == 0 ? fmt::format("'{}'", files[i])
+                              : fmt::format("one of '{}' and the {} of every {}th file after it", files[i], others,
+                                            StoredVersions::groups_of_files));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 std::string changes_since(const SourceSizes& then, std::span<const std::string> files,

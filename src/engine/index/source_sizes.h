@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +32,14 @@ struct FileGroup {
   bool operator==(const FileGroup&) const = default;
 };
 
+/// The versions of the files of stores when a run found them.
+struct StoredVersions {
+  static constexpr std::size_t groups_of_files = 16;
+  std::uint64_t where = 0;                              ///< Hash of the paths.
+  std::array<std::uint32_t, groups_of_files> groups{};  ///< Sums of hashes, by the number of the file.
+  bool operator==(const StoredVersions&) const = default;
+};
+
 /// The files of a run when it opened them, in at most about a kilobyte; a restart compares them (docs/adr/0018).
 struct SourceSizes {
   static constexpr std::size_t groups_of_files = 16;
@@ -38,11 +48,19 @@ struct SourceSizes {
   std::uint64_t digest = 0;       ///< Of the names and sizes, in the order of the files.
   std::vector<FileSize> each;     ///< Every file, when their names are few and short; else empty.
   std::vector<FileGroup> groups;  ///< `groups_of_files` groups by the hash of the name, when `each` is empty.
+  std::optional<StoredVersions> versions = {};  ///< Empty: no file is of a store, or one of them tells no version.
   bool operator==(const SourceSizes&) const = default;
 };
 
-/// The summary of files and their sizes by number (missing_file; file_versions.h).
-[[nodiscard]] SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes);
+/// The summary of files and their sizes by number (missing_file; file_versions.h), with the versions that are known of
+/// those of stores.
+[[nodiscard]] SourceSizes summary(std::span<const std::string> files, std::span<const std::int64_t> sizes,
+                                  const std::shared_ptr<KnownVersions>& known = {});
+
+/// Which files were replaced since `then` by others of the same size, in words; empty: none, or `then` tells of other
+/// places: a copy may have other versions.
+[[nodiscard]] std::string replaced_since(const SourceSizes& then, const SourceSizes& now,
+                                         std::span<const std::string> files);
 
 /// The files that came, went or changed since `then`, in words: at most 8 of them. Of more files than `each` holds, one
 /// change of each group is found, and a file that went has no name.

@@ -96,7 +96,7 @@ class Loader::Running {
       sizes_[i] = opened[i];
       summary_.reset();
     }
-    if (!summary_) summary_ = engine::summary(data_files_, sizes_);
+    if (!summary_) summary_ = engine::summary(data_files_, sizes_, program.known);
     return *summary_;
   }
   /// The next batch, which stays the next one until `take`; null at the end.

@@ -106,8 +106,15 @@ Result<void> check_sources(const engine::SourceSizes& then, const engine::Progra
   for (std::size_t i = program.branches.size() - added; i < program.branches.size(); ++i)
     files.resize(files.size() - engine::data_files(program.branches[i]).size());
   sizes = sizes.first(files.size());
-  const engine::SourceSizes now = engine::summary(files, sizes);
-  if (then == now) return {};
+  engine::SourceSizes now = engine::summary(files, sizes, program.known);
+  const std::string replaced = engine::replaced_since(then, now, files);
+  now.versions = then.versions;
+  if (then == now && replaced.empty()) return {};
+  if (then == now)
+    return refused(Detail::failed_precondition,
+                   fmt::format("files were replaced since the state was saved, by others of the same size: {}; a "
+                               "restart would give other records",
+                               replaced));
   if (program.source.rows)
     return refused(Detail::failed_precondition,
                    fmt::format("the rows have changed since the state was saved: then {} with {} rows, now {} with {} "

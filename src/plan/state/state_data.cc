@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace forebay::plan {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 using engine::FileGroup;
 using engine::FileSize;
 using engine::SourceSizes;
+using engine::StoredVersions;
 
 constexpr std::int64_t max_size = std::int64_t{1} << 60;  // bytes; sums and differences of two do not overflow
 
@@ -43,6 +45,24 @@ Result<FileGroup> read_group(const Json& json) {
     return FileGroup{.files = json.items()[0].integer(), .bytes = json.items()[1].integer(), .digest = digest};
   }
   return corrupt_data("an entry of 'groups' must be two integers and a digest");
+}
+
+/// The digests, each of 8 digits.
+std::string digits_of(const StoredVersions& versions) { return fmt::format("{:08x}", fmt::join(versions.groups, "")); }
+
+Result<StoredVersions> read_versions(const Json& json) {
+  StoredVersions out;
+  FOREBAY_TRY(const Json* const where, state_member(json, "where", Json::Kind::string, "a string"));
+  FOREBAY_TRY(out.where, read_hex(where->string()));
+  FOREBAY_TRY(const Json* const digests, state_member(json, "digests", Json::Kind::string, "a string"));
+  constexpr std::size_t digits = 8;
+  const std::string& text = digests->string();
+  for (std::size_t i = 0; i < out.groups.size() && text.size() == digits * out.groups.size(); ++i) {
+    const char* const begin = text.data() + digits * i;
+    std::from_chars(begin, begin + digits, out.groups[i], 16);
+  }
+  if (digits_of(out) == text) return out;
+  return corrupt_data(fmt::format("'digests' must have {} digits of 0 to 9 and a to f", digits * out.groups.size()));
 }
 
 template <class T>
@@ -82,6 +102,12 @@ Json data_json(const SourceSizes& sizes) {
   for (const FileGroup& group : sizes.groups)
     items.push_back(Json::array({Json{group.files}, Json{group.bytes}, Json{hex(group.digest)}}));
   out.set(sizes.groups.empty() ? "each" : "groups", Json::array(std::move(items)));
+  if (sizes.versions) {
+    Json versions = Json::object();
+    versions.set("where", hex(sizes.versions->where));
+    versions.set("digests", digits_of(*sizes.versions));
+    out.set("versions", std::move(versions));
+  }
   return out;
 }
 
@@ -90,6 +116,7 @@ std::string data_text(const SourceSizes& sizes) {
   for (const FileSize& file : sizes.each) out += fmt::format("file {} {}\n", file.size, file.name);
   for (const FileGroup& group : sizes.groups)
     out += fmt::format("group {} {} {}\n", group.files, group.bytes, hex(group.digest));
+  if (sizes.versions) out += fmt::format("versions {} {}\n", hex(sizes.versions->where), digits_of(*sizes.versions));
   return out;
 }
 
@@ -99,6 +126,10 @@ Result<SourceSizes> read_data(const Json& json) {
   FOREBAY_TRY(out.bytes, state_count(json, "bytes"));
   FOREBAY_TRY(const Json* const digest, state_member(json, "digest", Json::Kind::string, "a string"));
   FOREBAY_TRY(out.digest, read_hex(digest->string()));
+  if (json.find("versions") != nullptr) {
+    FOREBAY_TRY(const Json* const versions, state_member(json, "versions", Json::Kind::object, "an object"));
+    FOREBAY_TRY(out.versions, read_versions(*versions));
+  }
   if (json.find("groups") != nullptr) {
     FOREBAY_TRY(const Json* const groups, state_member(json, "groups", Json::Kind::array, "a list"));
     FOREBAY_TRY(out.groups, read_list(*groups, &read_group));

@@ -86,8 +86,8 @@ Result<void> check_members(const Json& json, std::span<const std::string_view> k
 Result<void> check_members(const Json& json) {
   constexpr std::array<std::string_view, 5> whole{"version", "plan", "data", "sections", "check"};
   const Json& data = *json.find("data");
-  const std::array<std::string_view, 4> files{"files", "bytes", "digest",
-                                              data.find("groups") != nullptr ? "groups" : "each"};
+  std::vector<std::string_view> files{"files", "bytes", "digest", data.find("groups") != nullptr ? "groups" : "each"};
+  if (data.find("versions") != nullptr) files.emplace_back("versions");
   FOREBAY_DO(check_members(json, whole));
   return check_members(data, files);
 }
