@@ -201,6 +201,21 @@ def test_a_place_far_within_a_mixture_is_there_at_once(branches: int) -> None:
         assert rows(loader, 3) == whole[3:]
 
 
+def test_a_place_far_within_rows_side_by_side_is_there_at_once() -> None:
+    count = 2 * 10**10
+    even, odd, few = (fb.arrays({name: np.broadcast_to(np.int64(value), (count,))}, name=name) for name, value in (("a", 0), ("b", 1), ("c", 2)))
+    short = fb.arrays({"d": np.arange(1000)}, name="d")
+    pipe = fb.zip([even, odd, few, short], repeat=[False, False, False, True], until="first").batch(100)
+    with pipe.load(threads=2) as loader:
+        loader.seek(10**8)
+        assert [next(loader)["d"].tolist() for _ in range(3)] == [list(range(first, first + 100)) for first in (0, 100, 200)]
+        state = loader.state_dict()
+        loader.seek(10**8 + 13)
+        assert next(loader)["d"].tolist() == list(range(300, 400))
+        loader.load_state_dict(state)
+        assert next(loader)["d"].tolist() == list(range(300, 400))
+
+
 @pytest.mark.parametrize("until", ["all", 700])
 def test_a_place_behind_many_passes_of_a_mixture_is_found_pass_by_pass(until: Any) -> None:
     short, long = (fb.arrays({"x": np.arange(count) + first}, name=f"n{count}") for count, first in ((90, 0), (1000, 500)))

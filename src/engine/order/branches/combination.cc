@@ -54,24 +54,30 @@ Result<std::size_t> Combination::pull(std::span<Handle> out) {
 }
 
 Result<std::int64_t> Combination::skip(std::int64_t n, Reader& reader) {
-  constexpr std::int64_t some = 64;  // turns that cost less than to pass over them
-  if (n <= some || !turns_ || program_.takes_batches) return Handles::skip(n, reader);
-  if (settled_ < streams_.size()) FOREBAY_DO(settle());
+  constexpr std::int64_t some = 64;  // rows that cost less than to pass over them
+  const bool within_a_row = asked_ > 0 || over_;
+  if (n <= some || program_.takes_batches || within_a_row) return Handles::skip(n, reader);
+  if (turns_ && settled_ < streams_.size()) FOREBAY_DO(settle());
+  if (program_.equal_files && !files_checked_) FOREBAY_DO(check_files());
   if (const std::int64_t passed = pass_over(n); passed > 0) return passed;
   return Handles::skip(some, reader);
 }
 
-/// Takes up to `n` of the next turns; returns how many. 0: the next one may find the end of an epoch, or no index
-/// tells.
+/// Passes over up to `n` rows; returns how many. 0: the next one may find the end of an epoch, or no index tells.
 std::int64_t Combination::pass_over(std::int64_t n) {
   left_.assign(streams_.size(), 0);
   counts_.assign(streams_.size(), 0);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const auto left = streams_[i]->left(turns_->goes_round(i));
+    const auto left = streams_[i]->left(turns_ ? turns_->goes_round(i) : program_.branches[i].repeat);
     if (!left) return 0;
     left_[i] = *left;
   }
-  const std::int64_t passed = turns_->pass_over(n, left_, counts_);
+  const std::int64_t passed =
+      turns_ ? turns_->pass_over(n, left_, counts_) : std::min(n, *std::ranges::min_element(left_));
+  if (!turns_) {
+    counts_.assign(streams_.size(), passed);
+    given_ += passed;
+  }
   for (std::size_t i = 0; i < streams_.size(); ++i) streams_[i]->pass_over(counts_[i]);
   return passed;
 }

@@ -31,7 +31,7 @@ class Combination final : public Handles {
 
   void begin(std::int64_t pass) override;
   Result<std::size_t> pull(std::span<Handle> out) override;
-  /// Where indexes tell how many elements the branches have, their turns are passed over without the elements.
+  /// Where indexes tell how many elements the branches have, rows are passed over without the elements.
   Result<std::int64_t> skip(std::int64_t n, Reader& reader) override;
 
   /// Where the branches stand at the beginning of the next pass.
