@@ -76,7 +76,8 @@ HOSTS = {"github.com", "www.apache.org", "apache.org", "json-schema.org", "keepa
          "www.tensorflow.org", "protobuf.dev", "www.cityofchicago.org", "data.cityofchicago.org", "example.com",
          "dmlc.github.io", "arxiv.org", "doi.org", "prometheus.io", "ui.perfetto.dev", "filesystem-spec.readthedocs.io",
          "www.w3.org", "docs.ray.io",
-         "169.254.169.254", "169.254.170.2"}   # the metadata services of AWS
+         "169.254.169.254", "169.254.170.2",   # the metadata services of AWS
+         "storage.googleapis.com", "www.googleapis.com"}   # Google Cloud Storage, and the scopes of tokens
 TEXT = {".h", ".cc", ".py", ".pyi", ".md", ".txt", ".json", ".cmake", ".sh", ".toml", ".cff", ".def", ".yml"}
 LIMIT_SOURCE, LIMIT_PUBLIC, LIMIT_CMAKE = 400, 200, 100
 

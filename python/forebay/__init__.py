@@ -32,8 +32,8 @@ from forebay.switch import Switch, switch
 from forebay.values import Fraction, Ragged, Sparse, complete_frac
 
 __all__ = ["ArrowFiles", "Batch", "BatchSet", "Cancelled", "ConfigError", "ConvertedFile", "Coordinator", "CorruptPlace",
-           "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "HttpFiles", "IndexReport", "Inspection",
-           "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
+           "DataError", "EndOfData", "Epoch", "Epochs", "Error", "Feed", "FileReport", "Fraction", "GsFiles", "HttpFiles", "IndexReport",
+           "Inspection", "IoError", "Loader", "MappedBatch", "Plan", "Producer", "Queue", "QueueRunner", "QueueStats", "Ragged", "Reader",
            "ReaderCounters", "RecordWriter", "S3Files", "SaverSizes", "Schema", "SegmentBatch", "SequenceExample", "Sparse", "StateError",
            "StateSaver", "Stats", "Switch", "TensorSpec", "TupleBatch", "__version__", "add_file_system", "arrays", "arrow", "arrow_file",
            "atomic_file", "complete_frac", "concat", "convert", "decode", "decode_audio", "decode_csv", "decode_example",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from forebay._file_systems import add_file_system
     from forebay._json_lines import json_lines
     from forebay._tensorboard import tensorboard
-    from forebay._web_files import HttpFiles, S3Files
+    from forebay._web_files import GsFiles, HttpFiles, S3Files
     from forebay.audio import decode_audio, log_mel, mfcc
     from forebay.batch_set import BatchSet
     from forebay.coordinator import Coordinator, QueueRunner, start_queue_runners
@@ -69,7 +69,7 @@ else:
         "_file_systems": ("add_file_system",),
         "_json_lines": ("json_lines",),
         "_tensorboard": ("tensorboard",),
-        "_web_files": ("HttpFiles", "S3Files"),
+        "_web_files": ("GsFiles", "HttpFiles", "S3Files"),
         "audio": ("decode_audio", "log_mel", "mfcc"),
         "batch_set": ("BatchSet",),
         "coordinator": ("Coordinator", "QueueRunner", "start_queue_runners"),

@@ -336,6 +336,8 @@ class QueuedFiles:
 
     def close(self) -> None: ...
 
+def gs_files(*, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, library: str, endpoint: str, project: str, anonymous: bool, token: object, other_token: object) -> WebFiles: ...
+
 @overload
 def add_file_system(scheme: str, files: QueuedFiles) -> None: ...
 
@@ -351,7 +353,7 @@ def s3_files(*, allow_http: bool, connections: int, deadline: int, headers: list
 
 def stop_http() -> None:
     """
-    Ends the threads that read http, https and s3. Functions that find credentials are left before.
+    Ends the threads that read http, https, s3 and gs. Functions that find credentials are left before.
     """
 
 def find_version(path: str) -> tuple[int, int]:

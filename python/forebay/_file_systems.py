@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Union
 
 from forebay import _at_exit, _core
-from forebay._web_files import HttpFiles, S3Files, curl_of_pycurl, usual_files
+from forebay._web_files import GsFiles, HttpFiles, S3Files, curl_of_pycurl, usual_files
 from forebay.errors import ConfigError
 
 MAX_THREADS = 32      # of one file system; the engine has as many requests in flight
@@ -228,7 +228,7 @@ def served_of(path: str) -> "Optional[Reader]":
 
 def add_file_system(scheme: str, system: Any) -> None:
     """Reads all paths that begin with `scheme` and "://" through `system`: an fsspec file system, any object with
-    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`, or an HttpFiles or S3Files.
+    `info(path)`, `cat_file(path, start, end)` and, for patterns, `find(folder)`, or an HttpFiles, S3Files or GsFiles.
 
         fb.add_file_system("s3", s3fs.S3FileSystem(anon=True))
         fb.tfrecord("s3://bucket/train-*").example({...}).batch(32)
@@ -244,7 +244,7 @@ def add_file_system(scheme: str, system: Any) -> None:
 
     Raises ConfigError for a text that is no scheme, and for an object that lacks one of the functions.
     """
-    if isinstance(system, (HttpFiles, S3Files)):
+    if isinstance(system, (HttpFiles, S3Files, GsFiles)):
         if scheme not in system.schemes:
             raise ConfigError(f"scheme: {type(system).__name__} reads {' and '.join(system.schemes)}, found {scheme!r}")
         _core.add_file_system(scheme, system.files)
@@ -265,7 +265,7 @@ def add_file_system(scheme: str, system: Any) -> None:
 def find_scheme(scheme: str) -> "Union[_core.QueuedFiles, _core.WebFiles, str]":
     """The compiled part asks for the reader of a scheme that nobody has named, and that it cannot read by itself. A text says
     why there is none."""
-    if scheme == "s3" or (scheme in ("http", "https") and curl_of_pycurl() is not None):
+    if scheme in ("s3", "gs") or (scheme in ("http", "https") and curl_of_pycurl() is not None):
         try:
             return usual_files(scheme).files
         except ConfigError as problem:
@@ -293,7 +293,7 @@ def main(arguments: "List[str]") -> int:
 
 
 def _package(scheme: str) -> str:
-    known = {"s3": "pycurl", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
+    known = {"s3": "pycurl", "s3a": "s3fs", "gs": "pycurl", "gcs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "abfss": "adlfs",
              "hf": "huggingface_hub", "http": "pycurl", "https": "pycurl", "sftp": "paramiko", "ssh": "paramiko"}
     found: "Optional[str]" = known.get(scheme)
     return f" {found}" if found else ""

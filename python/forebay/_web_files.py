@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of http, https and s3, which the compiled part reads by itself."""
+"""Files of http, https, s3 and gs, which the compiled part reads by itself."""
 from __future__ import annotations
 
+import datetime
 import importlib.util
 import os
 import pathlib
@@ -81,10 +82,42 @@ class S3Files:
             credentials=given, other_credentials=lambda: _of_botocore(profile)))
 
 
-def usual_files(scheme: str) -> "Union[HttpFiles, S3Files]":
-    """What reads `http`, `https` or `s3` when nobody has named a reader."""
-    allow_http = os.environ.get("FOREBAY_ALLOW_HTTP") == "1"
-    return S3Files(allow_http=allow_http) if scheme == "s3" else HttpFiles(allow_http=allow_http)
+class GsFiles:
+    """Files of Google Cloud Storage, `gs`, read by libcurl. Experimental: it was tried with a server of our tests alone.
+
+        fb.add_file_system("gs", fb.GsFiles(anonymous=True))
+
+    Without one, `gs` is read with the options as they are here.
+
+    endpoint: the address of another server; None: `$STORAGE_EMULATOR_HOST`, or that of Google.
+    project: the one that pays for requests to buckets whose requesters pay.
+    anonymous: public data, no token is shown.
+    token: a function that gives an OAuth 2.0 access token, or a pair of one and of the time at which it ends (seconds since 1970).
+    It is called again five minutes before that. None: `$GOOGLE_OAUTH_ACCESS_TOKEN` or `$CLOUDSDK_AUTH_ACCESS_TOKEN`, what the package
+    google-auth finds where it is installed, and the machine, in this order.
+    allow_http, connections, deadline, ca_file: as in HttpFiles.
+
+    Tokens are in no state, message and repr. Raises ConfigError as HttpFiles does.
+    """
+
+    schemes = ("gs",)
+
+    def __init__(self, *, endpoint: "Optional[str]" = None, project: "Optional[str]" = None, anonymous: bool = False,
+                 token: "Optional[Callable[[], Union[str, tuple[str, float]]]]" = None, allow_http: bool = False, connections: int = 32,
+                 deadline: int = 180, ca_file: "Optional[Path]" = None) -> None:
+        given = None if token is None else lambda: _as_token(token(), "the program")
+        self.files = _with_libcurl(lambda library: _core.gs_files(
+            allow_http=allow_http, connections=connections, deadline=deadline, headers=[], ca_file=_text(ca_file), library=library,
+            endpoint=endpoint or "", project=project or "", anonymous=anonymous, token=given, other_token=_of_google_auth))
+
+
+WebFiles = Union[HttpFiles, S3Files, GsFiles]
+
+
+def usual_files(scheme: str) -> WebFiles:
+    """What reads `http`, `https`, `s3` or `gs` when nobody has named a reader."""
+    kinds: "dict[str, type[WebFiles]]" = {"s3": S3Files, "gs": GsFiles}
+    return kinds.get(scheme, HttpFiles)(allow_http=os.environ.get("FOREBAY_ALLOW_HTTP") == "1")
 
 
 def _with_libcurl(make: "Callable[[str], _core.WebFiles]") -> "_core.WebFiles":
@@ -133,3 +166,23 @@ def _of_botocore(profile: "Optional[str]") -> "tuple[str, str, Optional[str], st
     frozen = found.get_frozen_credentials()
     until = getattr(found, "_expiry_time", None)
     return frozen.access_key, frozen.secret_key, frozen.token, "the package botocore", None if until is None else int(until.timestamp())
+
+
+def _as_token(given: "Union[str, tuple[str, float]]", source: str) -> "tuple[str, str, Optional[int]]":
+    token, expires = (given, None) if isinstance(given, str) else given
+    if not isinstance(token, str) or not token or any(letter <= " " for letter in token):
+        raise ConfigError("token: the function gives no text of letters, or one with spaces")
+    return token, source, None if expires is None else int(expires)
+
+
+def _of_google_auth() -> "tuple[str, str, Optional[int]]":
+    """Logins, service accounts and all else that the package google-auth knows."""
+    try:
+        import google.auth
+        import google.auth.transport.requests
+    except ImportError:
+        raise ConfigError("the package google-auth (with requests), which knows logins and service accounts, is not installed") from None
+    found, _ = google.auth.default(scopes=["https://www.googleapis.com/auth/devstorage.read_only"])
+    found.refresh(google.auth.transport.requests.Request())
+    until = found.expiry.replace(tzinfo=datetime.timezone.utc).timestamp() if found.expiry else None
+    return _as_token((found.token, until) if until else found.token, "the package google-auth")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <forebay/file_system.h>
+#include <forebay/gs_files.h>
 #include <forebay/http_files.h>
 #include <forebay/queued_files.h>
 #include <forebay/s3_files.h>
@@ -105,26 +106,21 @@ const char* kind_of(const PyJob& job) {
   return job.job().list() == nullptr ? "read" : "list";
 }
 
-/// The reader of http and https, or of s3.
+/// The reader of http and https, of s3, or of gs.
 struct WebFiles {
   std::shared_ptr<FileSystem> system;
 };
 
-/// Credentials that a function of the program gives: a key, its secret, the token of a session or None, where they are
-/// from, and the time at which they end in seconds since 1970, or None.
-S3CredentialsSource credentials_of(const nb::object& function) {
+/// What a function of the program gives, by `read`: credentials, or a token.
+template <class T, class Read>
+std::function<Result<T>()> given_by(const nb::object& function, Read read) {
   if (function.is_none()) return {};
   // A file system is never destroyed, so the function stays.
-  return [function = function.inc_ref().ptr()]() -> Result<S3Credentials> {
+  return [function = function.inc_ref().ptr(), read]() -> Result<T> {
     if (Py_IsInitialized() == 0) return Error{Code::cancelled, "the program ends"};
     const nb::gil_scoped_acquire locked;
     try {
-      const nb::object given = nb::handle{function}();
-      S3Credentials out{.key = from_str(given[0]), .secret = from_str(given[1]), .source = from_str(given[3])};
-      if (!nb::object{given[2]}.is_none()) out.token = from_str(given[2]);
-      if (!nb::object{given[4]}.is_none())
-        out.expires = std::chrono::sys_seconds{std::chrono::seconds{nb::cast<std::int64_t>(given[4])}};
-      return out;
+      return read(nb::object{nb::handle{function}()});
     } catch (const nb::python_error& problem) {
       return Error{Code::config, Detail::permission_denied, from_str(nb::str(problem.value()))};
     } catch (const std::exception& problem) {
@@ -133,7 +129,30 @@ S3CredentialsSource credentials_of(const nb::object& function) {
   };
 }
 
-/// The options that http and s3 have in common, from the keyword arguments of their classes.
+/// Seconds since 1970, or None.
+std::optional<std::chrono::sys_seconds> time_of(const nb::object& given) {
+  if (given.is_none()) return std::nullopt;
+  return std::chrono::sys_seconds{std::chrono::seconds{nb::cast<std::int64_t>(given)}};
+}
+
+/// A key, its secret, the token of a session or None, where they are from, and the time at which they end or None.
+S3CredentialsSource credentials_of(const nb::object& function) {
+  return given_by<S3Credentials>(function, [](const nb::object& given) {
+    S3Credentials out{.key = from_str(given[0]), .secret = from_str(given[1]), .source = from_str(given[3])};
+    if (!nb::object{given[2]}.is_none()) out.token = from_str(given[2]);
+    out.expires = time_of(given[4]);
+    return out;
+  });
+}
+
+/// A token, where it is from, and the time at which it ends or None.
+GsTokenSource token_of(const nb::object& function) {
+  return given_by<GsToken>(function, [](const nb::object& given) {
+    return GsToken{.token = from_str(given[0]), .source = from_str(given[1]), .expires = time_of(given[2])};
+  });
+}
+
+/// The options that http, s3 and gs have in common, from the keyword arguments of their classes.
 HttpOptions http_options(bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
                          const nb::str& ca_file, const nb::str& library) {
   return {.allow_http = allow_http,
@@ -206,6 +225,25 @@ void bind_file_systems(nb::module_& module) {
         files.close();
       });
   module.def(
+      "gs_files",
+      [](bool allow_http, std::int64_t connections, std::int64_t deadline, const nb::list& headers,
+         const nb::str& ca_file, const nb::str& library, const nb::str& endpoint, const nb::str& project,
+         bool anonymous, const nb::object& token, const nb::object& other_token) {
+        const GsOptions options{.http = http_options(allow_http, connections, deadline, headers, ca_file, library),
+                                .endpoint = from_str(endpoint),
+                                .project = from_str(project),
+                                .anonymous = anonymous,
+                                .token = token_of(token),
+                                .other_token = token_of(other_token)};
+        return WebFiles{value_of(gs_files(options))};
+      },
+      nb::kw_only(), nb::arg("allow_http"), nb::arg("connections"), nb::arg("deadline"), nb::arg("headers"),
+      nb::arg("ca_file"), nb::arg("library"), nb::arg("endpoint"), nb::arg("project"), nb::arg("anonymous"),
+      nb::arg("token").none(), nb::arg("other_token").none(),
+      nb::sig("def gs_files(*, allow_http: bool, connections: int, deadline: int, headers: list[str], ca_file: str, "
+              "library: str, endpoint: str, project: str, anonymous: bool, token: object, other_token: object) -> "
+              "WebFiles"));
+  module.def(
       "add_file_system",
       [](const std::string& scheme, const QueuedFiles& files) { value_of(add_file_system(scheme, files.system())); },
       nb::arg("scheme"), nb::arg("files"));
@@ -254,7 +292,7 @@ void bind_file_systems(nb::module_& module) {
         const Unlocked waiting;
         stop_http();
       },
-      "Ends the threads that read http, https and s3. Functions that find credentials are left before.");
+      "Ends the threads that read http, https, s3 and gs. Functions that find credentials are left before.");
   module.def(
       "find_version",
       [](const nb::str& path) {

@@ -110,8 +110,8 @@ def test_a_run_whose_data_are_smaller_than_a_batch_says_so(parts: list[str], cap
 
 
 @pytest.mark.parametrize("files, message", [
-    ("gs://bucket/x", "/source/tfrecord/files/0: 'gs://bucket/x': only local files can be read without the package fsspec; `pip install "
-                      "fsspec gcsfs`, or name a reader of your own with forebay.add_file_system('gs', …)"),
+    ("az://bucket/x", "/source/tfrecord/files/0: 'az://bucket/x': only local files can be read without the package fsspec; `pip install "
+                      "fsspec adlfs`, or name a reader of your own with forebay.add_file_system('az', …)"),
     ("hf://bucket/x-*", "/source/tfrecord/files/0: 'hf://bucket/x-*': only local files can be read without the package fsspec; `pip "
                         "install fsspec huggingface_hub`, or name a reader of your own with forebay.add_file_system('hf', …)"),
     ("{folder}", "/source/tfrecord/files/0: cannot read '{folder}': it is a folder, not a regular file; '{folder}/*' names the files in it"),

@@ -47,7 +47,7 @@ def test_only_the_command_starts_python() -> None:
 
 def test_only_staging_and_http_load_a_library_and_no_document_names_one() -> None:
     assert having(r"\bdlopen\b|dlfcn\.h") == {"src/engine/run/staging/cuda_runtime.cc", "src/stores/http/library.cc"}
-    assert having(r"\blibrary\(options") == {f"src/stores/services/{name}.cc" for name in ("http_files", "s3_service")}
+    assert having(r"\blibrary\(options") == {f"src/stores/services/{name}.cc" for name in ("http_files", "s3_service", "gs_service")}
     assert having(r"\bhttp_files\(|\bs3_files\(") == {"src/stores/services/http_files.cc", "src/stores/services/s3_service.cc", "src/stores/registry.cc",
                                                        "python/src/file_systems.cc"}
     assert having(r"\bCudaRuntime::load\b") == {"src/engine/run/staging/cuda_runtime.cc", "src/engine/run/staging/staging_cuda.cc",

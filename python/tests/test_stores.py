@@ -121,7 +121,7 @@ def test_a_scheme_that_nothing_reads_says_what_to_install(monkeypatch: pytest.Mo
     assert "'nonsense://a': fsspec knows no scheme 'nonsense'; check the spelling, or name a reader of your own with " \
         "forebay.add_file_system('nonsense', …)" in refusal("nonsense://a")
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    assert "'gs://a/b': only local files can be read without the package fsspec; `pip install fsspec gcsfs`, or name" in refusal("gs://a/b")
+    assert "'az://a/b': only local files can be read without the package fsspec; `pip install fsspec adlfs`, or name" in refusal("az://a/b")
 
 
 def test_a_later_file_system_serves_later_plans(store: "tuple[str, Store]") -> None:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <forebay/gs_files.h>
 #include <forebay/http_files.h>
 #include <forebay/s3_files.h>
 
@@ -121,6 +122,7 @@ HttpOptions usual_options() { return {.allow_http = http::from_environment("FORE
 Result<std::shared_ptr<FileSystem>> usual_files(std::string_view scheme) {
   if (is_web(scheme)) return http_files(usual_options());
   if (scheme == "s3") return s3_files({.http = usual_options()});
+  if (scheme == "gs") return gs_files({.http = usual_options()});
   return std::shared_ptr<FileSystem>{};
 }
 

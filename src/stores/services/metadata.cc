@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -126,6 +127,27 @@ Result<S3Credentials> of_container(const Library& library) {
   if (!token.empty()) question.headers.push_back("Authorization: " + token);
   FOREBAY_TRY(const std::string body, answer_to(question, library));
   return credentials_of_json(body, "the container");
+}
+
+Result<S3Credentials> of_google_machine(const Library& library) {
+  if (from_environment("NO_GCE_CHECK") == "true")
+    return Error{Code::io, Detail::none, "the machine is not asked (NO_GCE_CHECK)"};
+  std::string host = from_environment("GCE_METADATA_HOST");
+  if (host.empty()) host = "metadata.google.internal";
+  FOREBAY_TRY(const std::string body,
+              answer_to({.url = "http://" + host + "/computeMetadata/v1/instance/service-accounts/default/token",
+                         .headers = {"Metadata-Flavor: Google"}},
+                        library));
+  const auto json = parse_json(body);
+  const Json* const ends = json.ok() && json->is(Json::Kind::object) ? json->find("expires_in") : nullptr;
+  S3Credentials out{.key = {}, .secret = {}, .source = "the machine"};
+  if (ends != nullptr) out.token = member_of(*json, "access_token");
+  if (out.token.empty() || !ends->is(Json::Kind::integer) || ends->integer() < 0)
+    return Error{Code::io, Detail::none, "the machine gives no token"};
+  constexpr std::int64_t a_day = 86'400;
+  out.expires = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()) +
+                std::chrono::seconds{std::min(ends->integer(), a_day)};
+  return out;
 }
 
 Result<S3Credentials> of_machine(const Library& library) {

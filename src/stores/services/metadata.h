@@ -14,6 +14,10 @@ namespace forebay::stores::http {
 /// Waits for three seconds at most.
 [[nodiscard]] Result<S3Credentials> of_machine(const Library& library);
 
+/// The token of the service account of a machine of Google Cloud, by its metadata service ($GCE_METADATA_HOST), unless
+/// $NO_GCE_CHECK is "true". Waits for a second at most.
+[[nodiscard]] Result<S3Credentials> of_google_machine(const Library& library);
+
 /// Credentials as services write them: a JSON object with AccessKeyId, SecretAccessKey, Token and Expiration.
 [[nodiscard]] Result<S3Credentials> credentials_of_json(std::string_view text, std::string source);
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "stores/services/bucket_path.h"
 #include "stores/services/list_call.h"
 #include "stores/services/list_page.h"
 #include "stores/services/profile.h"
@@ -15,41 +16,12 @@ namespace forebay::stores::http {
 
 namespace {
 
-struct Name {
-  std::string bucket, key;
-};
-
-Name name_of(const std::string& path) {
-  const std::size_t begin = path.find("://") + 3;
-  const std::size_t slash = std::min(path.find('/', begin), path.size());
-  return {path.substr(begin, slash - begin), slash == path.size() ? std::string{} : path.substr(slash + 1)};
-}
-
-bool is_bucket(std::string_view text) {
-  return !text.empty() && text.size() <= 255 && text != "." && text != ".." &&
-         std::ranges::all_of(text, [](char letter) {
-           return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                  (letter >= '0' && letter <= '9') || letter == '.' || letter == '-' || letter == '_';
-         });
-}
-
 /// Whether a bucket may be the beginning of the name of a host. Names with dots do not fit the certificates of AWS.
 bool is_host(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '-' && bucket.back() != '-' &&
          std::ranges::all_of(bucket, [](char letter) {
            return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
          });
-}
-
-/// libcurl takes "." and ".." out of paths, and another file would be asked for.
-bool has_dots(std::string_view key) {
-  for (std::size_t begin = 0; begin <= key.size();) {
-    const std::size_t end = std::min(key.find('/', begin), key.size());
-    const std::string_view part = key.substr(begin, end - begin);
-    if (part == "." || part == "..") return true;
-    begin = end + 1;
-  }
-  return false;
 }
 
 std::string first_of(std::initializer_list<std::string> values) {
@@ -107,17 +79,8 @@ std::string S3Service::region_of(const std::string& bucket) const {
 }
 
 Result<Address> S3Service::address(const std::string& path) const {
-  const auto [bucket, key] = name_of(path);
-  if (!is_bucket(bucket))
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("'{}': '{}' is no name of a bucket; s3://BUCKET/KEY has letters, digits, `.`, `-` and `_` "
-                             "there",
-                             path, bucket)};
-  if (has_dots(key))
-    return Error{
-        Code::config, Detail::invalid_argument,
-        fmt::format("'{}': keys with the parts `.` and `..` cannot be asked for; copy the object to another key",
-                    path)};
+  FOREBAY_TRY(const BucketPath name, BucketPath::checked(path));
+  const auto& [bucket, key] = name;
   const std::string escaped = percent_encoded(key, "/");
   const std::string region = region_of(bucket);
   const std::string_view end = region.starts_with("cn-") ? ".cn" : "";
@@ -133,7 +96,7 @@ void S3Service::sign(Ask& ask, const std::string& path) const {
   if (requester_pays_) ask.headers.emplace_back("x-amz-request-payer: requester");
   if (anonymous_) return;
   const S3Credentials now = shared().credentials->now();
-  ask.sign = fmt::format("aws:amz:{}:s3", region_of(name_of(path).bucket));
+  ask.sign = fmt::format("aws:amz:{}:s3", region_of(BucketPath::of(path).bucket));
   ask.user = now.key;
   ask.password = now.secret;
   ask.headers.emplace_back("x-amz-content-sha256: UNSIGNED-PAYLOAD");
@@ -147,7 +110,7 @@ Service::Refusal S3Service::refusal(const Came& came, const std::string& path) {
   if (!error.code.empty())
     out.what = error.message.empty() ? error.code : fmt::format("{} ({})", error.code, error.message);
   const std::string region = came.reply.region().empty() ? error.region : came.reply.region();
-  const std::string bucket = name_of(path).bucket;
+  const std::string bucket = BucketPath::of(path).bucket;
   if (!region.empty() && status != 404 && region != region_of(bucket)) {
     Shared& all = shared();
     const std::lock_guard lock{all.mutex};
