@@ -61,7 +61,7 @@ void leave_schemes_to_python(int argc, char** argv) {
   if (scheme_finder()) return;
   find_schemes_with([arguments = std::vector<std::string>(argv + 1, argv + argc)](
                         const std::string& scheme) -> Result<std::shared_ptr<FileSystem>> {
-    if (scheme == "s3") return std::shared_ptr<FileSystem>{};  // is read without Python
+    if (scheme == "s3" || scheme == "gs") return std::shared_ptr<FileSystem>{};  // are read without Python
     FOREBAY_DO(run_python("forebay._file_systems", arguments,
                           fmt::format("`{}://` is read by the package fsspec, through Python", scheme)));
     return std::shared_ptr<FileSystem>{};

@@ -57,13 +57,24 @@ Result<S3Credentials> look_for_token(const GsOptions& options, const Library& li
 GsService::GsService(const Library& library, GsOptions options)
     : library_{library}, options_{std::move(options)}, endpoint_{endpoint_of(options_)} {}
 
-Credentials& GsService::token() const {
-  return *token_.get([this] {
-    auto made = std::make_shared<Credentials>(
+GsService::Shared& GsService::shared() const {
+  return shared_.get([this] {
+    auto made = std::make_unique<Shared>();
+    made->token = std::make_shared<Credentials>(
         [options = options_, &library = library_] { return look_for_token(options, library); });
-    stop_at_exit(made);
-    return std::make_unique<std::shared_ptr<Credentials>>(std::move(made));
+    stop_at_exit(made->token);
+    return made;
   });
+}
+
+/// A token that goes on being refused is wrong, and not old.
+bool GsService::was_refused_just_now(const std::string& token) {
+  constexpr std::chrono::seconds time_for_another{5};
+  Shared& all = shared();
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock{all.mutex};
+  if (std::exchange(all.refused, token) != token) all.since = now;
+  return now - all.since < time_for_another;
 }
 
 Result<Address> GsService::address(const std::string& path) const {
@@ -93,8 +104,10 @@ Service::Refusal GsService::refusal(const Came& came, const std::string&) {
     return out;
   }
   const S3Credentials used = token().now();
-  if (status == 401) token().expired(used);
-  out.later = out.later || status == 401;
+  if (status == 401 && was_refused_just_now(used.token)) {
+    token().expired(used);
+    out.later = true;
+  }
   out.what += "with a token of " + used.source;
   return out;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <forebay/gs_files.h>
@@ -24,12 +26,21 @@ class GsService final : public Service {
   [[nodiscard]] bool lists() const override { return true; }
 
  private:
-  [[nodiscard]] Credentials& token() const;
+  /// What threads share.
+  struct Shared {
+    std::shared_ptr<Credentials> token;
+    std::mutex mutex;
+    std::string refused;  // the token that was refused last, and since when it was
+    std::chrono::steady_clock::time_point since;
+  };
+  [[nodiscard]] Shared& shared() const;
+  [[nodiscard]] Credentials& token() const { return *shared().token; }
+  [[nodiscard]] bool was_refused_just_now(const std::string& token);
 
   const Library& library_;
   const GsOptions options_;
   const std::string endpoint_;
-  mutable PerProcess<std::shared_ptr<Credentials>> token_;
+  mutable PerProcess<Shared> shared_;
 };
 
 }  // namespace forebay::stores::http
