@@ -19,8 +19,8 @@ if(FOREBAY_SANITIZE)
 endif()
 # Whole runs take a sanitizer half an hour. The sample: for the address sanitizer what reads bad input and what hands memory on, for
 # the thread sanitizer what waits, stops, and makes rows in several threads. Random pipelines (tests/pipelines) are a sample of the rest.
-set(sample_address bad_input|batchers|changing_files|combine_rows|corrupt|bit_flips|early_rows|free_batches|hostile|images|own_windows|packed_windows|row_readers|skip_row|stretches|unmapped)
-set(sample_thread combine|early_rows|fault|feed|fetch|functions|requested_files|requested_wait|restart|row_readers|same_stream|skip_row|stateful|stop|stretches|waiting|windows_batches)
+set(sample_address bad_input|batchers|changing_files|combine_rows|corrupt|bit_flips|early_rows|free_batches|hostile|images|own_windows|packed_windows|requested_whole_files|row_readers|skip_row|stretches|unmapped)
+set(sample_thread combine|early_rows|fault|feed|fetch|functions|requested_files|requested_wait|requested_whole_files|restart|row_readers|same_stream|skip_row|stateful|stop|stretches|waiting|windows_batches)
 foreach(folder ${folders})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cc)
   list(FILTER sources EXCLUDE REGEX allocations_test)

@@ -233,7 +233,7 @@ TEST(Expand, ShardsAreSpelledOutAndMustAllBeThere) {
 
 TEST(Expand, PathsOfSchemesThatNothingReadsAreRefused) {
   const tests::Folder folder;
-  for (const char* url : {"hdfs://host/*", "gs://a"}) {
+  for (const char* url : {"hdfs://host/*", "az://a"}) {
     EXPECT_THAT(refused(folder, {url}), StartsWith(std::string{"'"} + url + "': only local files can be read here"));
   }
   EXPECT_THAT(refused(folder, {""}), HasSubstr("must not be empty"));
@@ -270,8 +270,8 @@ TEST(ReadList, AListWithoutPathsIsAnError) {
 
 TEST(ReadList, AFaultSaysItsLine) {
   const tests::Folder folder;
-  const std::string list = folder.write("list", "a\n\ngs://b/c\n");
-  EXPECT_THAT(read_list(list).error().text(), StartsWith(list + ":3:1: 'gs://b/c': only local files can be read"));
+  const std::string list = folder.write("list", "a\n\naz://b/c\n");
+  EXPECT_THAT(read_list(list).error().text(), StartsWith(list + ":3:1: 'az://b/c': only local files can be read"));
 }
 
 TEST(ReadList, FoldersAndDevicesAreRefused) {

@@ -337,8 +337,7 @@ TEST_F(RequestedFiles, WhatCannotBeReadIsRefused) {
                         "steps": [{"batch": {"size": 1}}]})")
                 .find("no file matches 'slow:///a/*'"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"source": {"whole_file": {"files": [")" + file + R"("]}}, "decode": {"record": {}},
-                        "steps": [{"batch": {"size": 1}}]})")
+  EXPECT_NE(refusal(R"({"source": {"npz": {"files": [")" + file + R"("]}}, "steps": [{"batch": {"size": 1}}]})")
                 .find("reads local files only"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"source": {"tfrecord": {"files": ["unknown://a"]}}, "decode": {"record": {}},

@@ -15,8 +15,10 @@ void FilesAhead::clear() {
   while (!files_.empty()) pop();
 }
 
+/// In the order of the files: those behind the first one must not take the room that it needs.
 void FilesAhead::advance() {
   for (File& file : files_) {
+    if (!file.version->ready()) return;
     if (file.bytes || !has_bytes(file)) continue;
     const std::int64_t size = file.version->version().size;
     if (!share_.take(size)) return;
