@@ -19,6 +19,7 @@ import zlib
 from typing import Any, Iterator
 
 import numpy as np
+import web
 
 import forebay as fb
 
@@ -150,7 +151,8 @@ class Near:
             return file.read(max(1, (end - start) // 2))     # the engine asks for the rest
 
     def find(self, folder: str) -> "list[str]":
-        return ["near://" + name for name in os.listdir()]
+        below = folder.removeprefix("near://")
+        return [f"near://{below}{name}" for name in os.listdir(below or ".")]
 
 
 fb.add_file_system("near", Near())
@@ -162,6 +164,14 @@ def remote_example(name: str, **options: Any) -> fb.Pipeline:
 
 def remote_compressed_example(name: str, **options: Any) -> fb.Pipeline:
     return fb.tfrecord(f"near://{name}?.zip.tfrecord", **options).example(ALL)
+
+
+def web_example(name: str, **options: Any) -> fb.Pipeline:
+    return fb.tfrecord([f"{web.url()}/{name}{number}.tfrecord" for number in range(PARTS)], **options).example(ALL)
+
+
+def remote_whole_file(name: str, **options: Any) -> fb.Pipeline:
+    return fb.whole_file(f"near://whole-{name}/*.bin", **options).raw("int64", name="id", shape=[], endian="little")
 
 
 def remote_json_lines(name: str, ending: str = "jsonl") -> fb.Pipeline:

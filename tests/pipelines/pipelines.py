@@ -13,9 +13,11 @@ import data
 # The columns of each source besides `id`.
 COLUMNS = {"example": "xftia", "compressed_example": "xftia", "sequence_example": "x", "json_lines": "xt", "csv": "t", "fixed_length": "",
            "tar": "t", "whole_file": "", "npy": "", "npz": "", "parquet": "xt", "arrow": "xt", "arrays": "xf", "python_sequence": "",
-           "python_open": "x", "remote_example": "xftia", "remote_compressed_example": "xftia", "remote_json_lines": "xt"}
+           "python_open": "x", "remote_example": "xftia", "remote_compressed_example": "xftia", "remote_json_lines": "xt",
+           "web_example": "xftia", "remote_whole_file": ""}
 NAMES = {"x": "x", "f": "f", "t": "t", "i": "im", "a": "au"}
-KEYED = ("example", "compressed_example", "remote_example", "remote_compressed_example")      # sources of which this module also draws `record_key` and set c
+# Sources of which this module also draws `record_key`, and set c.
+KEYED = ("example", "compressed_example", "remote_example", "remote_compressed_example", "web_example")
 if not data.arrow_tables():
     del COLUMNS["parquet"], COLUMNS["arrow"]
 
@@ -64,11 +66,11 @@ class Draw:
         options = ""
         if name in KEYED and self.chance(.25):
             options = ', record_key="key"'
-        if name == "whole_file" and self.chance(.5):
+        if name in ("whole_file", "remote_whole_file") and self.chance(.5):
             options = ', label_from="folder", classes=["whole-b", "none", "whole-a"]'
         if name in ("json_lines", "remote_json_lines") and self.chance(.5):
             options = ', "jsonl.gz"'
-        if not rows and name in ("example", "remote_example") and self.chance(.2):
+        if not rows and name in ("example", "remote_example", "web_example") and self.chance(.2):
             policy = self.one("fail", "skip_record", "skip_row", "skip_file")
             self.lose("")
             return f'data.{name}("c"{options}).on_corrupt("{policy}")'
