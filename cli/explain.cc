@@ -102,6 +102,16 @@ Json column_json(const ColumnSpec& column) {
   return out;
 }
 
+Json stage_json(const PlanStage& stage) {
+  Json out = Json::object();
+  out.set("where", stage.where);
+  out.set("plugin", stage.plugin.empty() ? Json{} : Json{stage.plugin});
+  out.set("text", stage.text);
+  out.set("branch", stage.branch ? Json{*stage.branch} : Json{});
+  out.set("step", stage.step ? Json{*stage.step} : Json{});
+  return out;
+}
+
 Json plan_json(const Plan& plan) {
   Json out = Json::object();
   std::vector<Json> outputs;
@@ -112,6 +122,9 @@ Json plan_json(const Plan& plan) {
   out.set("batches", plan.batches() ? Json{*plan.batches()} : Json{});
   out.set("hash", fmt::format("{:016x}", plan.hash()));
   out.set("text", plan.text());
+  std::vector<Json> stages;
+  for (const PlanStage& stage : plan.stages()) stages.push_back(stage_json(stage));
+  out.set("stages", Json::array(std::move(stages)));
   out.set("lowered", plan.lowered());
   return out;
 }

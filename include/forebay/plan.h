@@ -22,6 +22,18 @@ enum class FileChecks : std::uint8_t {
   all,  ///< All.
 };
 
+/// A stage of a plan, or another thing that the plan says of a run.
+struct PlanStage {
+  /// "source", "label", "files", "index", "open", "in part", "combine", "branch", "made", "records", "windows",
+  /// "early", "batch", "batches", "late" (before the batch is handed over) or "finish" (of whole batches); of a tensor
+  /// "input", "target", "in+target" or "output"; "run" for the rest.
+  std::string where;
+  std::string text;                         ///< What it does, with its options and the tensors that it makes.
+  std::string plugin = {};                  ///< Empty: the engine does it.
+  std::optional<std::int64_t> branch = {};  ///< Of the innermost combination that it is in; empty: of none.
+  std::optional<std::int64_t> step = {};    ///< Its place in Stats::steps; empty: it is not counted there.
+};
+
 /// The checked, immutable description of a run. Made from a document, before any record is read. Copies are cheap; any
 /// thread may use one.
 class Plan {
@@ -44,6 +56,7 @@ class Plan {
   [[nodiscard]] std::uint64_t hash() const;  ///< Of everything that decides the stream's content and order.
   /// The same without the paths of the data: equal in processes that share a stream, wherever their files lie.
   [[nodiscard]] std::uint64_t stream() const;
+  [[nodiscard]] const std::vector<PlanStage>& stages() const;
   [[nodiscard]] std::string text() const;                    ///< One line per stage: what it does, where it was placed.
   [[nodiscard]] std::optional<std::int64_t> epochs() const;  ///< Passes over the source; empty: for ever.
   /// The document's shard, which RunOptions may replace. `make` has resolved "auto".

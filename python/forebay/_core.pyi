@@ -569,6 +569,12 @@ class Plan:
         (name, dtype, shape of a row, delivery, logical type, categories) of every tensor.
         """
 
+    @property
+    def stages(self) -> list[dict[str, str | int | None]]:
+        """
+        What the text of the plan says, a dict for each line: where (the first word of the line), plugin (None: the engine does it), text, branch (the number of the branch of the innermost combination around it, or None), and step (its place in Stats.steps, or None).
+        """
+
     def __reduce__(self) -> NoReturn: ...
 
     def __str__(self) -> str: ...

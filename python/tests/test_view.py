@@ -259,14 +259,14 @@ FRAMES = fb.arrays({"x": np.arange(24, dtype=np.float32).reshape(6, 4)})
 def test_the_times_of_steps_stand_beside_their_lines_of_the_plan(pipe, names):
     with pipe.load(1) as loader:
         next(loader)
-        lines = [stage["text"].split()[0] for group in stage_groups(str(loader.plan)) for stage in group["stages"] if stage["step"] is not None]
+        lines = [stage["text"].split()[0] for group in stage_groups(loader.plan) for stage in group["stages"] if stage["step"] is not None]
         timed = [name for name, _ in loader.stats().steps]
     assert (timed, lines) == (names, [name.split(": ")[-1] for name in names])
 
 
 def test_stages_of_branches_are_groups_of_their_own():
     pipe = fb.mix([FRAMES.shuffle(4), FRAMES.cast("x", "int64").cast("x", "float32")], until="all").shuffle(4).batch(2)
-    assert [(group["work"], group["branch"], [stage["stage"] for stage in group["stages"]]) for group in stage_groups(str(pipe.plan()))] == [
+    assert [(group["work"], group["branch"], [stage["stage"] for stage in group["stages"]]) for group in stage_groups(pipe.plan())] == [
         ("scan", None, ["combine"]), ("scan", 0, ["branch", "source", "open"]), ("order", 0, ["records"]), ("decode", 0, ["late"]),
         ("scan", 1, ["branch", "source", "open"]), ("decode", 1, ["late", "late", "late"]), ("order", None, ["records", "batch"]),
         ("decode", None, ["late"])]

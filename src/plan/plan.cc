@@ -57,6 +57,11 @@ std::uint64_t Plan::hash() const { return parts_->hash; }
 std::uint64_t Plan::stream() const { return parts_->program->stream; }
 std::optional<std::int64_t> Plan::epochs() const { return parts_->program->epochs; }
 const Shard& Plan::shard() const { return parts_->program->shard; }
-std::string Plan::text() const { return parts_->text; }
+const std::vector<PlanStage>& Plan::stages() const { return parts_->stages; }
+std::string Plan::text() const {
+  std::string out;
+  for (const PlanStage& stage : parts_->stages) out += fmt::format("{:<9} {}\n", stage.where, stage.text);
+  return out;
+}
 
 }  // namespace forebay

@@ -135,7 +135,7 @@ PlanAccess::Parts PlanBuilder::describe_parts(const Program& program) {
   }
   if (program.source.rows && program.epochs && !program.windows) parts_.batches = engine::batches_by_index(program, {});
   if (program.epochs == 0 || program.source.files.empty()) parts_.batches = 0;
-  parts_.text = plan_text(text_of(program), parts_.inputs, parts_.targets);
+  parts_.stages = stages_of(text_of(program), parts_.inputs, parts_.targets);
   return std::move(parts_);
 }
 

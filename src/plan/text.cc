@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,19 +85,38 @@ std::string shard_text(const engine::Shard& shard) {
   return ", " + words_of(shard);
 }
 
-/// Collects the lines of a plan's description.
+/// Collects the stages of a plan's description.
 class Lines {
  public:
-  void add(std::string_view where, const std::string& what) { text_ += fmt::format("{:<9} {}\n", where, what); }
-  [[nodiscard]] std::string take() { return std::move(text_); }
+  PlanStage& add(std::string_view where, const std::string& what) {
+    return stages_.emplace_back(PlanStage{.where = std::string{where}, .text = what, .branch = branch_});
+  }
+  /// A step that Stats::steps counts, where the run itself makes the rows.
+  void add_timed(std::string_view where, const std::string& plugin, const std::string& what) {
+    PlanStage& stage = add(where, what);
+    stage.plugin = plugin;
+    if (!of_other_run_) stage.step = steps_++;
+  }
+  /// Whether the stages that follow are those of a run whose rows are the source of this one; returns what was said
+  /// before.
+  bool leave_to_other_run(bool of_other_run) { return std::exchange(of_other_run_, of_other_run); }
+  /// The branch of the stages that follow; returns that of those before.
+  std::optional<std::int64_t> enter(std::optional<std::int64_t> branch) { return std::exchange(branch_, branch); }
+  [[nodiscard]] std::vector<PlanStage> take() { return std::move(stages_); }
 
  private:
-  std::string text_;
+  std::vector<PlanStage> stages_;
+  std::optional<std::int64_t> branch_;
+  std::int64_t steps_ = 0;
+  bool of_other_run_ = false;
 };
 
+void add_stage(std::string_view where, const Stage& stage, Lines& lines) {
+  lines.add(where, fmt::format("{} {}", stage.plugin, stage.options->text())).plugin = stage.plugin;
+}
+
 void add_orders(std::string_view where, std::span<const OrderStage> orders, Lines& lines) {
-  for (const OrderStage& order : orders)
-    lines.add(where, fmt::format("{} {}", order.stage.plugin, order.stage.options->text()));
+  for (const OrderStage& order : orders) add_stage(where, order.stage, lines);
 }
 
 /// The orders of records up to number `end`.
@@ -107,15 +127,19 @@ void add_record_orders(const Stages& stages, std::size_t end, Lines& lines) {
 }
 
 /// Adds the steps of these stages, and before them those that the source adds. Returns the stages that are left.
+/// `timed`: Stats::steps counts them; steps of whole elements, which windows are cut from, are not timed one by one.
 std::span<const StepStage> add_steps(std::string_view where, const std::vector<engine::PlacedStep>& placed,
-                                     std::span<const StepStage> stages, const Schema& schema, Lines& lines) {
+                                     std::span<const StepStage> stages, const Schema& schema, Lines& lines,
+                                     bool timed = true) {
   for (const engine::PlacedStep& step : placed) {
-    if (step.asks_record) {
-      lines.add(where, fmt::format("{} -> {}", step.name, columns_text(schema, step.makes)));
-      continue;
+    const std::string text = step.asks_record ? fmt::format("{} -> {}", step.name, columns_text(schema, step.makes))
+                                              : step_text(step, stages.front(), schema);
+    if (!step.asks_record) stages = stages.subspan(1);
+    if (timed) {
+      lines.add_timed(where, step.name, text);
+    } else {
+      lines.add(where, text).plugin = step.name;
     }
-    lines.add(where, step_text(step, stages.front(), schema));
-    stages = stages.subspan(1);
   }
   return stages;
 }
@@ -124,7 +148,7 @@ std::span<const StepStage> add_steps(std::string_view where, const std::vector<e
 void add_late(const engine::Program& program, const Stages& stages, Lines& lines) {
   std::span<const StepStage> steps{stages.before};
   if (program.taking) {
-    steps = add_steps("late", program.taking->element_steps, steps, program.schema, lines);
+    steps = add_steps("late", program.taking->element_steps, steps, program.schema, lines, false);
     std::vector<ColumnId> made;
     for (const engine::TakenColumn& column : program.taking->cut) made.push_back(column.to);
     for (const GeneratedColumn& column : program.taking->generated) made.push_back(column.column);
@@ -143,7 +167,8 @@ void add_early(const engine::Program& program, Lines& lines) {
   const auto add_steps_before = [&](std::size_t end) {
     for (; steps < end; ++steps) {
       const engine::PlacedStep& step = early.steps[steps];
-      lines.add("early", fmt::format("{} -> {}", step.name, columns_text(program.schema, step.makes)));
+      lines.add("early", fmt::format("{} -> {}", step.name, columns_text(program.schema, step.makes))).plugin =
+          step.name;
     }
   };
   for (const engine::EarlyAttribute& attribute : early.attributes) {
@@ -157,14 +182,17 @@ void add_early(const engine::Program& program, Lines& lines) {
 }
 
 void add_source(const engine::Program& program, const Stages& stages, Lines& lines) {
-  lines.add("source", fmt::format("{}: {}", stages.source_stage->plugin, source_text(program.source)));
+  const std::string& plugin = stages.source_stage->plugin;
+  lines.add("source", fmt::format("{}: {}", plugin, source_text(program.source))).plugin = plugin;
   if (const auto* labels = labels_of(program.source))
     lines.add("label", fmt::format("{}: {}", labels->tensor, fmt::join(labels->classes, ", ")));
   add_orders("files", stages.file_orders, lines);
   add_orders("index", stages.selecting, lines);
-  lines.add("open", stages.interleave ? fmt::format("{} {}", stages.interleave->stage.plugin,
-                                                    stages.interleave->stage.options->text())
-                                      : std::string{"one file after the other"});
+  if (stages.interleave) {
+    add_stage("open", stages.interleave->stage, lines);
+  } else {
+    lines.add("open", "one file after the other");
+  }
 }
 
 std::string source_of_rows(const Stages& stages) {
@@ -188,7 +216,9 @@ void add_rows(const PlanText& plan, Lines& lines);
 /// The source and the orders of a plan with one source, and the stretches that make its rows.
 void add_reading(const PlanText& plan, Lines& lines) {
   for (const PlanText& stretch : plan.before) {
+    const bool outside = lines.leave_to_other_run(true);
     add_rows(stretch, lines);
+    lines.leave_to_other_run(outside);
     lines.add("made", "rows, in their order, for the stages below");
   }
   if (plan.before.empty()) {
@@ -199,20 +229,29 @@ void add_reading(const PlanText& plan, Lines& lines) {
   }
 }
 
+/// Where the rows come from.
+void add_decoding(const PlanText& plan, Lines& lines) {
+  PlanStage& stage = lines.add("late", fmt::format("{} -> {}", source_of_rows(*plan.stages),
+                                                   columns_text(plan.program->schema, plan.program->decoded)));
+  if (plan.stages->decoder_stage) stage.plugin = plan.stages->decoder_stage->plugin;
+}
+
 void add_combination(const PlanText& plan, Lines& lines) {
-  lines.add("combine", fmt::format("{} of {} branches{}", plan.stages->source_stage->plugin, plan.branches.size(),
-                                   options_text(*plan.stages)));
+  const std::string& plugin = plan.stages->source_stage->plugin;
+  lines.add("combine", fmt::format("{} of {} branches{}", plugin, plan.branches.size(), options_text(*plan.stages)))
+      .plugin = plugin;
   for (std::size_t i = 0; i < plan.branches.size(); ++i) {
     const PlanText& branch = plan.branches[i];
     const engine::Program& program = *branch.program;
+    const auto outside = lines.enter(static_cast<std::int64_t>(i));
     lines.add("branch",
               fmt::format("{}{}{}", i, program.repeat ? ", repeats" : "", corruption_text(program.on_corrupt)));
     add_reading(branch, lines);
     add_record_orders(*branch.stages, branch.stages->record_orders.size(), lines);
     add_early(program, lines);
-    lines.add("late",
-              fmt::format("{} -> {}", source_of_rows(*branch.stages), columns_text(program.schema, program.decoded)));
+    add_decoding(branch, lines);
     add_steps("late", program.late, branch.stages->before, program.schema, lines);
+    lines.enter(outside);
   }
 }
 
@@ -227,15 +266,13 @@ void add_orders_and_windows(const PlanText& plan, Lines& lines) {
   const std::size_t windows_at = stages.windows.empty() ? stages.orders_in_parts : stages.windows.front().orders_before;
   const std::span<const OrderStage> orders{stages.record_orders};
   add_record_orders(stages, windows_at, lines);
-  for (const WindowItem& window : stages.windows)
-    lines.add("windows", fmt::format("{} {}", window.stage.plugin, window.stage.options->text()));
+  for (const WindowItem& window : stages.windows) add_stage("windows", window.stage, lines);
   add_orders(stages.windows.empty() ? "records" : "windows", orders.subspan(windows_at), lines);
   add_early(*plan.program, lines);
 }
 
 void add_making(const PlanText& plan, Lines& lines) {
-  lines.add("late", fmt::format("{} -> {}", source_of_rows(*plan.stages),
-                                columns_text(plan.program->schema, plan.program->decoded)));
+  add_decoding(plan, lines);
   add_late(*plan.program, *plan.stages, lines);
 }
 
@@ -251,13 +288,13 @@ std::string columns_text(const Schema& schema) {
   return columns_text(schema, {schema.visible().begin(), schema.visible().end()});
 }
 
-std::string plan_text(const PlanText& plan, const std::vector<std::string>& inputs,
-                      const std::vector<std::string>& targets) {
+std::vector<PlanStage> stages_of(const PlanText& plan, const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& targets) {
   const engine::Program& program = *plan.program;
   const Stages& stages = *plan.stages;
   Lines lines;
   add_orders_and_windows(plan, lines);
-  lines.add("batch", fmt::format("{} {}", stages.batch_stage->plugin, stages.batch_stage->options->text()));
+  add_stage("batch", *stages.batch_stage, lines);
   add_orders("batches", stages.batch_orders, lines);
   add_making(plan, lines);
   add_steps("finish", program.after, stages.after, program.schema, lines);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <forebay/plan.h>
+
 #include "engine/program/program.h"
 #include "plan/bind/stages.h"
 
@@ -20,8 +22,8 @@ struct PlanText {
   std::vector<PlanText> before;    ///< The stretches whose rows are the source.
 };
 
-/// A plan as text: one line for each stage, with its options and where it runs.
-[[nodiscard]] std::string plan_text(const PlanText& plan, const std::vector<std::string>& inputs,
-                                    const std::vector<std::string>& targets);
+/// The stages of a plan, with their options and where they run.
+[[nodiscard]] std::vector<PlanStage> stages_of(const PlanText& plan, const std::vector<std::string>& inputs,
+                                               const std::vector<std::string>& targets);
 
 }  // namespace forebay::plan

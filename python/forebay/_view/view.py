@@ -137,7 +137,7 @@ class View:
         return [summary(name, values) for name, values in sample.items()]
 
     def _stages(self, _: Mapping[str, str]) -> Any:
-        return {"groups": stage_groups(str(self._plan)), "live": self._loader is not None,
+        return {"groups": stage_groups(self._plan), "live": self._loader is not None,
                 "shuffle": shuffle_plot(self._rows.places[:2000])}
 
     def _stats(self, _: Mapping[str, str]) -> Any:

@@ -25,7 +25,7 @@ struct Plan::Parts {
   std::optional<std::int64_t> batches;
   std::uint64_t hash = 0;
   std::vector<std::pair<std::string, std::uint64_t>> sections;  ///< The parts that decide the stream, with hashes.
-  std::string text;
+  std::vector<PlanStage> stages;
   std::shared_ptr<const engine::Program> program;
 };
 
