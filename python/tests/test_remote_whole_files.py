@@ -117,6 +117,9 @@ def test_a_file_that_is_missing_or_large_is_an_error_or_is_skipped(stored: "tupl
     with limited.on_corrupt("skip_file", max_fraction=1).epochs(1).load() as loader:
         assert [row for batch in values(loader) for row in batch[0]] == [store.objects[files[0]][0], store.objects[files[3]][0]]
         assert loader.stats().skipped_files == 2
+    with pytest.raises(fb.DataError, match="3145728 bytes, more than `memory`"):
+        values(pipeline([f"{base}/class0/large.bin"], size=1).load(memory=2 << 20))
+    assert not any(kind == "read" and path.endswith("large.bin") for kind, path in store.calls), "nothing of it is asked for"
 
 
 def test_faults_of_a_server_are_tried_again(folder: pathlib.Path, web: Web) -> None:

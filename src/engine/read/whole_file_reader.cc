@@ -54,7 +54,7 @@ Result<bool> WholeFiles::add_local(std::uint32_t file, Block& block) {
 
 /// Adds the first file that was announced. After a failure it is gone.
 Result<bool> WholeFiles::add_requested(Block& block) {
-  ahead_.advance();
+  ahead_.advance(std::min(source_.max_file_bytes, pool_.limit()));
   const Request& version = ahead_.version();
   if (!version.ready()) return false;
   const auto drop = [this](Error error) {

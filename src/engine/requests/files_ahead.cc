@@ -16,12 +16,12 @@ void FilesAhead::clear() {
 }
 
 /// In the order of the files: those behind the first one must not take the room that it needs.
-void FilesAhead::advance() {
+void FilesAhead::advance(std::int64_t max) {
   for (File& file : files_) {
     if (!file.version->ready()) return;
     if (file.bytes || !has_bytes(file)) continue;
     const std::int64_t size = file.version->version().size;
-    if (!share_.take(size)) return;
+    if (size > max || !share_.take(size)) return;
     file.size = size;
     auto target = std::make_shared<const RequestTarget>(
         RequestTarget{.system = file.system, .path = file.path, .version = file.version->version()});

@@ -33,8 +33,8 @@ class FilesAhead {
   /// The order reads these files now: the first one always gets its bytes.
   void need() { share_.need(); }
 
-  /// Asks for the bytes of files whose versions have come.
-  void advance();
+  /// Asks for the bytes of files whose versions have come, up to one that has more than `max` bytes.
+  void advance(std::int64_t max);
   /// Whether the first file gets on: its version or its bytes have come, or these may be asked for.
   [[nodiscard]] bool ready() const;
 
