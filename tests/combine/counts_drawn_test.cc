@@ -47,18 +47,20 @@ struct Trial {
 };
 
 TEST(CountsDrawn, BinomialCountsComeAsOftenAsTheyShould) {
-  for (const auto& [n, hits, all] : std::vector<Trial>{{1, 1, 3},
-                                                       {10, 1, 2},
-                                                       {100, 99, 100},
-                                                       {4'096, 3, 10},
-                                                       {4'096, 1, 2},
-                                                       {4'096, 1, 1'000},
-                                                       {4'096, 1, 1'000'000},
-                                                       {100'000, 999, 1'000},
-                                                       {65'536, 1, 5'000},
-                                                       {65'536, 1, 3},
-                                                       {65'536, 2, 3},
-                                                       {1'000'000, 1, 7}}) {
+  for (const Trial& trial : std::vector<Trial>{{1, 1, 3},
+                                               {10, 1, 2},
+                                               {100, 99, 100},
+                                               {4'096, 3, 10},
+                                               {4'096, 1, 2},
+                                               {4'096, 1, 1'000},
+                                               {4'096, 1, 1'000'000},
+                                               {100'000, 999, 1'000},
+                                               {65'536, 1, 5'000},
+                                               {65'536, 1, 3},
+                                               {65'536, 2, 3},
+                                               {1'000'000, 1, 7}}) {
+    const auto n = trial.n;
+    const auto hits = trial.hits, all = trial.all;
     const double p = static_cast<double>(hits) / static_cast<double>(all);
     const auto size = static_cast<double>(n);
     EXPECT_LT(away([&](Uniform& draws) { return draw_binomial(n, hits, all, draws); },
@@ -72,17 +74,18 @@ TEST(CountsDrawn, HypergeometricCountsComeAsOftenAsTheyShould) {
   struct Deal {
     std::int64_t all, marked, taken;
   };
-  for (const auto& [all, marked, taken] : std::vector<Deal>{{2, 1, 1},
-                                                            {128, 40, 64},
-                                                            {128, 64, 64},
-                                                            {120, 50, 100},
-                                                            {200, 100, 30},
-                                                            {100, 7, 50},
-                                                            {4'096, 1'000, 2'048},
-                                                            {4'096, 3'000, 2'100},
-                                                            {4'096, 30, 2'048},
-                                                            {4'096, 4'000, 40},
-                                                            {100'000, 30'000, 50'000}}) {
+  for (const Deal& deal : std::vector<Deal>{{2, 1, 1},
+                                            {128, 40, 64},
+                                            {128, 64, 64},
+                                            {120, 50, 100},
+                                            {200, 100, 30},
+                                            {100, 7, 50},
+                                            {4'096, 1'000, 2'048},
+                                            {4'096, 3'000, 2'100},
+                                            {4'096, 30, 2'048},
+                                            {4'096, 4'000, 40},
+                                            {100'000, 30'000, 50'000}}) {
+    const auto all = deal.all, marked = deal.marked, taken = deal.taken;
     const auto n = static_cast<double>(all), of = static_cast<double>(marked), by = static_cast<double>(taken);
     const auto log_probability = [&](double k) {
       const bool possible = k <= of && k <= by && n - of >= by - k;
