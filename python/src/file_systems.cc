@@ -111,7 +111,7 @@ struct WebFiles {
   std::shared_ptr<FileSystem> system;
 };
 
-/// What a function of the program gives, by `read`: credentials, or a token.
+/// Calls a function of the program for credentials or a token, which `read` takes out of what it returns.
 template <class T, class Read>
 std::function<Result<T>()> given_by(const nb::object& function, Read read) {
   if (function.is_none()) return {};

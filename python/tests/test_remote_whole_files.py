@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import pytest
 from PIL import Image
-from stores import Store, new_store
+from stores import Store, check_restarts, new_store
 from web_server import Web, says
 
 import forebay as fb
@@ -60,14 +60,7 @@ def test_the_stream_is_that_of_local_files_and_so_is_its_rest(folder: pathlib.Pa
     pipe = pipeline(f"{base}/*/*.bin", order)
     for threads in (1, 4):
         assert values(pipe.load(threads=threads)) == wanted
-        for stop in (1, 20, len(wanted) - 1):
-            with pipe.load(threads=threads) as loader:
-                for _ in range(stop):
-                    next(loader)
-                state = loader.state_dict()
-            with pipe.load(threads=5 - threads) as loader:
-                loader.load_state_dict(state)
-                assert values(loader) == wanted[stop:]
+        check_restarts(pipe, wanted, threads, 6, values)
     assert {path for kind, path in store.calls if kind == "read"} == {path for path, (data, _) in store.objects.items() if data}
 
 

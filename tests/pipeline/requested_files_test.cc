@@ -12,6 +12,7 @@
 #include "engine/program/plan_access.h"
 #include "engine/run/scheduler.h"
 #include "io/deflate.h"
+#include "tests/pipeline/requested_closes.h"
 #include "tests/pipeline/restarts.h"
 #include "tests/support/slow_files.h"
 
@@ -227,18 +228,7 @@ TEST_F(RequestedFiles, ACloseDoesNotWaitForRequestsInFlight) {
   const auto plan = Plan::make(of_slow(R"({"shuffle": {"buffer": 9}}, {"batch": {"size": 4}})"));
   const auto global = Plan::make(of_slow(R"({"shuffle": {"global": true}}, {"batch": {"size": 4}})"));
   ASSERT_TRUE(plan.ok() && global.ok());
-  for (int round = 0; round < 60; ++round) {
-    slow_.behave({.latency = std::chrono::microseconds{100 * (round % 7)}});
-    auto loader = Loader::start(round % 2 ? *plan : *global, {.threads = 1 + round % 3});
-    ASSERT_TRUE(loader.ok());
-    bool timed_out = false;
-    for (int i = 0; i < round % 5; ++i) ASSERT_TRUE(loader->next_within(50ms, timed_out).ok());
-    slow_.behave({.never = true});
-    static_cast<void>(loader->next_within(5ms, timed_out));
-    const auto since = std::chrono::steady_clock::now();
-    loader->close();
-    EXPECT_LT(std::chrono::steady_clock::now() - since, 2s) << "round " << round;
-  }
+  testing::check_closes(*plan, *global, 60);
 }
 
 TEST_F(RequestedFiles, AShardByFileThatGoesThroughThePassesOfOthersClosesAtAnyTime) {

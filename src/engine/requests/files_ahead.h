@@ -38,12 +38,12 @@ class FilesAhead {
   /// Whether the first file gets on: its version or its bytes have come, or these may be asked for.
   [[nodiscard]] bool ready() const;
 
-  // Of the first file.
+  // These four are about the first file.
   [[nodiscard]] const Request& version() const { return *files_.front().version; }
   [[nodiscard]] bool bytes_ready() const;  ///< After its version has come without an error.
   /// The bytes, all of them; the error of the store otherwise.
   [[nodiscard]] Result<std::span<const std::byte>> bytes() const;
-  /// Of this file and those after it whose bytes are there: the sum, at most about `max`.
+  /// The bytes that have come of this file and of those right behind it: whole files, at most `max` bytes.
   [[nodiscard]] std::int64_t bytes_there(std::int64_t max) const;
   void pop();
 

@@ -124,11 +124,7 @@ namespace forebay {
 Result<std::shared_ptr<FileSystem>> gs_files(const GsOptions& options) {
   using namespace stores::http;
   FOREBAY_TRY(const Library* const loaded, library(options.http.library));
-  FOREBAY_TRY(Manners manners, checked({.allow_http = options.http.allow_http,
-                                        .connections = options.http.connections,
-                                        .deadline = options.http.deadline.count(),
-                                        .ca_file = options.http.ca_file},
-                                       *loaded));
+  FOREBAY_TRY(Manners manners, manners_of(options.http, *loaded));
   return std::make_shared<ServiceFiles>(*loaded, std::make_shared<GsService>(*loaded, options), std::move(manners));
 }
 

@@ -49,11 +49,7 @@ Result<std::shared_ptr<FileSystem>> http_files(const HttpOptions& options) {
   using namespace stores::http;
   if (const auto well = check_headers(options.headers); !well.ok()) return well.error();
   FOREBAY_TRY(const Library* const loaded, library(options.library));
-  FOREBAY_TRY(Manners manners, checked({.allow_http = options.allow_http,
-                                        .connections = options.connections,
-                                        .deadline = options.deadline.count(),
-                                        .ca_file = options.ca_file},
-                                       *loaded));
+  FOREBAY_TRY(Manners manners, manners_of(options, *loaded));
   return std::make_shared<ServiceFiles>(*loaded, std::make_shared<Web>(*loaded, options.headers), std::move(manners));
 }
 

@@ -149,11 +149,7 @@ Result<std::shared_ptr<FileSystem>> s3_files(const S3Options& options) {
     return Error{Code::config, Detail::invalid_argument,
                  fmt::format("s3 needs libcurl 7.75 or newer, found {}; `pip install forebay[remote]` brings one along",
                              loaded->version)};
-  FOREBAY_TRY(Manners manners, checked({.allow_http = options.http.allow_http,
-                                        .connections = options.http.connections,
-                                        .deadline = options.http.deadline.count(),
-                                        .ca_file = options.http.ca_file},
-                                       *loaded));
+  FOREBAY_TRY(Manners manners, manners_of(options.http, *loaded));
   return std::make_shared<ServiceFiles>(*loaded, std::make_shared<S3Service>(*loaded, options), std::move(manners));
 }
 

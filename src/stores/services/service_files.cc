@@ -41,7 +41,11 @@ Error wrong(std::string_view option, const std::string& what) {
 
 }  // namespace
 
-Result<Manners> checked(Manners manners, const Library& library) {
+Result<Manners> manners_of(const HttpOptions& options, const Library& library) {
+  Manners manners{.allow_http = options.allow_http,
+                  .connections = options.connections,
+                  .deadline = options.deadline.count(),
+                  .ca_file = options.ca_file};
   if (manners.connections < 1 || manners.connections > 256)
     return wrong("connections", fmt::format("expected 1 to 256, found {}", manners.connections));
   if (manners.deadline < 1 || manners.deadline > 86'400)

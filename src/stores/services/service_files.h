@@ -5,6 +5,7 @@
 #include <string>
 
 #include <forebay/file_system.h>
+#include <forebay/http_files.h>
 
 #include "stores/http/per_process.h"
 #include "stores/http/transfers.h"
@@ -39,7 +40,8 @@ class ServiceFiles final : public FileSystem {
   PerProcess<Mine> mine_;
 };
 
-/// `manners` with the certificates of the system, where none are named. Fails with Code::config when one is wrong.
-[[nodiscard]] Result<Manners> checked(Manners manners, const Library& library);
+/// What the options say of all files, with the certificates of the system where none are named. Fails with Code::config
+/// when one is wrong.
+[[nodiscard]] Result<Manners> manners_of(const HttpOptions& options, const Library& library);
 
 }  // namespace forebay::stores::http

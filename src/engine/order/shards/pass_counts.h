@@ -68,7 +68,7 @@ class EpochRows {
  public:
   explicit EpochRows(const Program& branch) : branch_{branch} {}  ///< `branch` must outlive this object.
 
-  /// Of epoch `epoch`, which is not before that of an earlier call.
+  /// The elements of epoch `epoch`. No call asks for an earlier epoch than the one before.
   [[nodiscard]] std::optional<std::int64_t> of(std::int64_t epoch);
   /// All epochs have as many. After a call of `of`.
   [[nodiscard]] bool alike() const { return counts_ && counts_->alike(); }
