@@ -8,7 +8,7 @@ from typing import Iterator
 
 import exhibition
 import pytest
-from chromium import PROGRAM, Chromium
+from chromium import PROGRAM, Chromium, restarted_once
 
 import forebay as fb
 
@@ -70,6 +70,7 @@ def without_numbers(nodes: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(role, re.sub(r"\d[\d,.]*", "#", name)) for role, name in nodes]
 
 
+@restarted_once
 def test_tab_reaches_every_control_of_the_rows(browser: Chromium, url: str) -> None:
     opened(browser, url, "data")
     assert by_tab(browser) == [
@@ -78,6 +79,7 @@ def test_tab_reaches_every_control_of_the_rows(browser: Chromium, url: str) -> N
         ("Audio", "Sound samples of row 1")]
 
 
+@restarted_once
 def test_tab_reaches_what_the_other_pages_have(browser: Chromium, url: str) -> None:
     opened(browser, url, "plan")
     assert by_tab(browser) == [("tab", "Plan")]
@@ -85,6 +87,7 @@ def test_tab_reaches_what_the_other_pages_have(browser: Chromium, url: str) -> N
     assert by_tab(browser) == [("tab", "Health"), ("button", "Verify")]
 
 
+@restarted_once
 def test_arrows_home_and_end_move_between_the_pages(browser: Chromium, url: str) -> None:
     opened(browser, url, "data")
     browser.press("Tab")
@@ -96,6 +99,7 @@ def test_arrows_home_and_end_move_between_the_pages(browser: Chromium, url: str)
     assert shown == [(name, [name.lower()], "#/" + name.lower()) for name in ("Plan", "Health", "Data", "Health", "Data", "Health")]
 
 
+@restarted_once
 def test_a_screen_reader_gets_the_rows_as_a_table_with_headers(browser: Chromium, url: str) -> None:
     opened(browser, url, "data")
     columns = ["row", "picture string", "sound string", "samples float32 [4000]", "bands float32 [60 × 24]", "tokens int64 [6]",
@@ -117,6 +121,7 @@ def test_a_screen_reader_gets_the_rows_as_a_table_with_headers(browser: Chromium
         ("image", "Histogram of number from -# to #"), ("heading", "pixels"), ("image", "Histogram of pixels from # to #")]
 
 
+@restarted_once
 def test_a_screen_reader_gets_stages_queues_and_memory(browser: Chromium, url: str) -> None:
     opened(browser, url, "plan")
     assert without_numbers(read_out(browser)) == [
@@ -128,6 +133,7 @@ def test_a_screen_reader_gets_stages_queues_and_memory(browser: Chromium, url: s
         ("heading", "Shuffle quality")]
 
 
+@restarted_once
 def test_each_group_of_stages_has_rates_time_and_memory(browser: Chromium, url: str) -> None:
     opened(browser, url, "plan")
     words = browser.value("[...document.querySelectorAll('#stages > li')].map((group) => [group.querySelector('h3').textContent, "
@@ -139,6 +145,7 @@ def test_each_group_of_stages_has_rates_time_and_memory(browser: Chromium, url: 
         ("Give to the program", ["next", "", "# rows/s", "# batches/s", "it waited # % of the time", "prefetch: # of #"])]
 
 
+@restarted_once
 def test_all_live_regions_are_polite(browser: Chromium, url: str) -> None:
     opened(browser, url, "data")
     assert browser.value("[...document.querySelectorAll('[aria-live], [role=status], [role=alert], output')]"
@@ -146,6 +153,7 @@ def test_all_live_regions_are_polite(browser: Chromium, url: str) -> None:
         ["status", "polite"], ["where", "polite"], ["verified", "polite"]]
 
 
+@restarted_once
 def test_pictures_heat_maps_and_sound_are_shown_and_the_console_is_empty(browser: Chromium, url: str) -> None:
     browser.console.clear()
     opened(browser, url, "data")
@@ -160,6 +168,7 @@ def test_pictures_heat_maps_and_sound_are_shown_and_the_console_is_empty(browser
     assert browser.console == []
 
 
+@restarted_once
 def test_verify_is_started_by_keys_and_shows_file_record_and_byte(browser: Chromium, tmp_path: pathlib.Path) -> None:
     document = exhibition.write(tmp_path, rows=6, files=1)
     path = tmp_path / "part-0.tfrecord"
@@ -186,6 +195,7 @@ def shown_page(browser: Chromium) -> str:
     return str(browser.value("[...document.querySelectorAll('[role=tabpanel]')].filter((each) => !each.hidden).map((each) => each.id).join()"))
 
 
+@restarted_once
 def test_back_and_another_address_lead_to_the_page_of_that_name(browser: Chromium, url: str) -> None:
     opened(browser, url, "data")
     for name in ("plan", "health"):
@@ -200,6 +210,7 @@ def test_back_and_another_address_lead_to_the_page_of_that_name(browser: Chromiu
     assert shown_page(browser) == "health"
 
 
+@restarted_once
 def test_ten_rows_are_in_sight_classes_have_names_and_nothing_is_judged_without_a_run(browser: Chromium, tmp_path: pathlib.Path) -> None:
     for number in range(24):
         path = tmp_path / ("cat", "dog")[number % 2] / f"{number}.png"
