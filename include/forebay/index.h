@@ -35,6 +35,9 @@ struct IndexOptions {
   Existing existing = Existing::keep;
   std::int64_t threads = 0;    ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   std::string index_dir = {};  ///< As RunOptions::index_dir.
+  /// Of a plan: only the files in which orders reach records by number, whose indexes a run makes if they are missing.
+  bool only_needed = false;
+  std::int64_t part = 0, parts = 1;  ///< Only every `parts`th file, from file `part` on: for several processes.
   /// Called by the thread that called `index_files`: at the beginning, from time to time, and at the end. False ends
   /// the work with Code::cancelled. An exception ends it, too, and is thrown by `index_files`.
   std::function<bool(const IndexProgress&)> progress;
@@ -63,7 +66,9 @@ struct IndexReport {
 /// complete indexes stay.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns,
                                                            const IndexOptions& options = {});
-/// Makes the indexes of a plan's files, in its format and compression; `options.compression` is not used.
+/// Makes the indexes of the files of a plan and of all its branches, in their formats and compressions;
+/// `options.compression` is not used. Sources without records of their own (whole files, rows of the program) are left
+/// out, and fail with Code::config when there are no others.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options = {});
 
 }  // namespace forebay

@@ -1007,6 +1007,34 @@ def cuda_pinned_memory(gpu: int, library: str) -> PinnedMemory:
     gpu: its number; -1: the current one of this thread. library: the CUDA runtime; empty: the usual one.
     """
 
+class ReceivedBytes:
+    """Bytes in memory of ReceivedMemory."""
+
+    @property
+    def array(self) -> Any:
+        """uint8 [size], over that memory."""
+
+    @property
+    def checksum(self) -> int:
+        """CRC-32C."""
+
+class ReceivedMemory:
+    """Memory for batches of other processes, which is used again."""
+
+    def __init__(self, keep: int, pinned: PinnedMemory | None) -> None: ...
+
+    def copy(self, data: bytes | memoryview | Any) -> ReceivedBytes:
+        """A copy of the bytes of an object with a contiguous buffer."""
+
+    @property
+    def pinned(self) -> int:
+        """Bytes that are page-locked now."""
+
+def own_memory(batch: Batch, parts: Sequence[ReceivedBytes]) -> None:
+    """
+    Arrays of a batch that was pickled lie in these parts: record_stream of the batch is theirs, too.
+    """
+
 def record_stream(batch: Batch, gpu: int, stream: int) -> None:
     """
     The memory of the batch is not used again before the work that was put into the stream so far is done.
@@ -1025,6 +1053,11 @@ def crc32c(data: bytes | memoryview) -> int:
     """CRC-32C of the bytes of an object with a contiguous buffer."""
 
 def index_files(patterns: list[str], compression: str, force: bool, index_dir: str) -> list[tuple[str, str, bool, int, int, int]]: ...
+
+def index_plan(plan: Plan, part: int, parts: int, only_check: bool, index_dir: str) -> list[tuple[str, bool]]:
+    """
+    Makes the indexes that a run of the plan needs, of every `parts`th file from file `part` on, and says which files have a good one then.
+    """
 
 def encode_example(features: dict[str, Any]) -> bytes: ...
 

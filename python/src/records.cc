@@ -107,6 +107,23 @@ nb::list index(const nb::list& names, const std::string& compression, bool force
   return out;
 }
 
+nb::list index_plan(const Plan& plan, std::int64_t part, std::int64_t parts, bool only_check,
+                    const std::string& index_dir) {
+  const IndexOptions options{.existing = only_check ? IndexOptions::Existing::only_check : IndexOptions::Existing::keep,
+                             .index_dir = index_dir,
+                             .only_needed = true,
+                             .part = part,
+                             .parts = parts};
+  auto done = [&] {
+    const Unlocked indexing;
+    return index_files(plan, options);
+  }();
+  nb::list out;
+  for (const IndexReport& report : value_of(std::move(done)))
+    out.append(nb::make_tuple(to_str(report.file), report.built || report.found == IndexState::good));
+  return out;
+}
+
 FeatureValue feature_of(nb::handle value) {
   if (value.is_none()) return std::monostate{};
   if (PyList_Check(value.ptr())) return texts_of(nb::borrow<nb::list>(value));
@@ -199,6 +216,12 @@ void bind_records(nb::module_& module) {
   module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
              nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str) "
                      "-> list[tuple[str, str, bool, int, int, int]]"));
+  module.def("index_plan", &index_plan, nb::arg("plan"), nb::arg("part"), nb::arg("parts"), nb::arg("only_check"),
+             nb::arg("index_dir"),
+             nb::sig("def index_plan(plan: Plan, part: int, parts: int, only_check: bool, index_dir: str) "
+                     "-> list[tuple[str, bool]]"),
+             "Makes the indexes that a run of the plan needs, of every `parts`th file from file `part` on, and says "
+             "which files have a good one then.");
   module.def("encode_example", &encode, nb::arg("features"),
              nb::sig("def encode_example(features: dict[str, typing.Any]) -> bytes"));
   module.def("decode_example", &decode, nb::arg("message"),

@@ -99,8 +99,9 @@ std::optional<Plan> PlanBuilder::run() {
   }
   take_late_steps(program);
   set_identity(program);
-  program.stream = hash();
+  program.stream = hash(program);
   sign_attributes(stages_, parts_.sections, planning_.registry, program);
+  sign_branches(program);
   parts_.program = std::make_shared<const Program>(std::move(program));
   return PlanAccess::make(std::make_shared<const PlanAccess::Parts>(describe_parts(*parts_.program)));
 }
@@ -136,7 +137,9 @@ void PlanBuilder::bind_branches() {
   const Json& options = *stages_.source_stage->options;
   if (const Json* decode = json_.find("decode"); decode != nullptr && !decode->is(Json::Kind::null))
     complain(*decode, "every branch has its own 'decode'; move it into the branches", faults_);
-  const Json* const list = branches_of(*stages_.combination, options);
+  files_place_ = {
+      .plugin = stages_.source_stage->plugin, .option = branches_option(*stages_.combination), .branches = {}};
+  const Json* const list = options.find(files_place_.option);
   if (list == nullptr || !list->is(Json::Kind::array)) {
     stages_.combination->description.check(options, faults_);
     return;
@@ -288,7 +291,7 @@ void PlanBuilder::bind_source() {
   const FieldInfo* const field = paths_field(stages_.source->description);
   const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
   if (paths == nullptr) return;
-  files_option_ = {.plugin = stages_.source_stage->plugin, .option = field->name};
+  files_place_ = {.plugin = stages_.source_stage->plugin, .option = field->name, .branches = {}};
   Faults unclear;
   const Json* policy = branch_ ? &document_.on_corrupt.json : json_.find("on_corrupt");
   const auto on_corrupt = policy != nullptr ? read_on_corrupt(*policy, unclear) : engine::OnCorrupt{};

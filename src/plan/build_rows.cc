@@ -116,8 +116,9 @@ Program PlanBuilder::program_of_rows() {
   }
   take_late_steps(out);
   set_identity(out);
-  out.stream = hash();
+  out.stream = hash(out);
   sign_attributes(stages_, parts_.sections, planning_.registry, out);
+  sign_branches(out);
   return out;
 }
 

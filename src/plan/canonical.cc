@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "config/json_text.h"
 #include "engine/index/source_sizes.h"
@@ -148,8 +149,9 @@ std::string text_with(const Json& object, std::string_view key, std::string_view
 }
 
 /// The text of the source with this list of files. Without an option for files, the source as it is.
-std::string source_text(const Json& source, const FilesOption& where, std::string_view files) {
-  const Json* const options = where.option.empty() ? nullptr : source.find(where.plugin);
+std::string source_text(const Json& source, const FilesPlace& where, std::string_view files) {
+  const bool lists = !where.option.empty() && where.branches.empty();
+  const Json* const options = lists ? source.find(where.plugin) : nullptr;
   if (options == nullptr) return source.text();
   return text_with(source, where.plugin, text_with(*options, where.option, files));
 }
@@ -182,15 +184,8 @@ void add_steps(const std::vector<Json>& steps, std::vector<NamedHash>& out) {
   if (!rest.empty()) out.emplace_back("steps/" + std::to_string(max_names) + " and later", fnv1a(rest));
 }
 
-bool is_branches(const CombineType& type, const std::string& option) {
-  return std::ranges::any_of(type.description.fields, [&](const FieldInfo& field) {
-    return field.name == option && field.kind == FieldKind::branches;
-  });
-}
-
-}  // namespace
-
-Json with_files(const Json& document, const FilesOption& where, Json files) {
+/// Returns the document with `made` of the option that lists its files or branches.
+Json with_option(const Json& document, const FilesPlace& where, const std::function<Json(const Json&)>& made) {
   Json out = Json::object().mark(document.place());
   for (const auto& [key, value] : document.members()) {
     if (key != "source" || where.option.empty()) {
@@ -201,10 +196,8 @@ Json with_files(const Json& document, const FilesOption& where, Json files) {
     for (const auto& [plugin, options] : value.members()) {
       Json all = Json::object().mark(options.place());
       for (const auto& [name, option] : options.members()) {
-        if (plugin != where.plugin || name != where.option)
-          all.members().emplace_back(name, option);
-        else
-          all.members().emplace_back(name, std::move(files));
+        const bool its = plugin == where.plugin && name == where.option;
+        all.members().emplace_back(name, its ? made(option) : option);
       }
       source.members().emplace_back(plugin, std::move(all));
     }
@@ -213,24 +206,20 @@ Json with_files(const Json& document, const FilesOption& where, Json files) {
   return out;
 }
 
-std::uint64_t stage_hash(const Json& json, const Registry& registry) { return fnv1a(stage(json, registry).text()); }
+}  // namespace
 
-Json with_branch_files(const Json& document, std::span<const BranchFiles> files, const Registry& registry) {
-  Json out = document;
-  for (auto& [key, source] : out.members()) {
-    if (key != "source" || source.members().empty()) continue;
-    auto& [name, options] = source.members().front();
-    const auto* const type = find_type(registry.combinations(), name);
-    for (auto& [field, branches] : options.members()) {
-      if (type == nullptr || !is_branches(*type, field)) continue;
-      for (std::size_t i = 0; i < std::min(files.size(), branches.items().size()); ++i)
-        branches.items()[i] = with_files(branches.items()[i], files[i].where, files[i].files);
-    }
-  }
-  return out;
+Json without_files(const Json& document, const FilesPlace& where) {
+  return with_option(document, where, [&](const Json& option) {
+    std::vector<Json> out;
+    for (std::size_t i = 0; i < where.branches.size(); ++i)
+      out.push_back(without_files(option.items()[i], where.branches[i]));
+    return Json::array(std::move(out));
+  });
 }
 
-Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
+std::uint64_t stage_hash(const Json& json, const Registry& registry) { return fnv1a(stage(json, registry).text()); }
+
+Hashes hashes_of(const Json& document, const FilesPlace& where, std::span<const std::string> files,
                  const Registry& registry) {
   const Json whole = canonical(document, pipeline_infos(), registry);
   const Json& source = *whole.find("source");
@@ -252,29 +241,24 @@ Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const
 
 namespace {
 
-/// The document of a combination with the files of its branches, resolved.
-Json lowered_branches(const PlanAccess::Parts& parts) {
-  const engine::Program* program = parts.program.get();
-  while (program->made) program = program->made.get();
-  std::vector<BranchFiles> all;
-  for (std::size_t i = 0; i < parts.branch_files.size(); ++i) {
-    std::vector<Json> files;
-    for (const std::string& path : engine::data_files(program->branches[i]))
-      files.emplace_back(literal(io::resolve(path, parts.folder)));
-    const auto& [plugin, option] = parts.branch_files[i];
-    all.push_back({.where = {plugin, option}, .files = Json::array(std::move(files))});
-  }
-  return with_branch_files(parts.without_files, all, Registry::global());
+/// A document or branch with the files that its program reads, by absolute paths.
+Json lowered(const Json& document, const FilesPlace& where, const engine::Program& program, const std::string& folder) {
+  const engine::Program& reads = engine::innermost(program);
+  return with_option(document, where, [&](const Json& option) {
+    std::vector<Json> out;
+    for (std::size_t i = 0; i < where.branches.size(); ++i)
+      out.push_back(lowered(option.items()[i], where.branches[i], reads.branches[i], folder));
+    if (where.branches.empty()) {
+      for (const std::string& path : reads.source.files) out.emplace_back(literal(io::resolve(path, folder)));
+    }
+    return Json::array(std::move(out));
+  });
 }
 
 }  // namespace
 
 Json lowered(const PlanAccess::Parts& parts) {
-  if (!parts.branch_files.empty()) return lowered_branches(parts);
-  std::vector<Json> files;
-  for (const std::string& path : engine::data_files(*parts.program))
-    files.emplace_back(literal(io::resolve(path, parts.folder)));
-  return with_files(parts.without_files, {parts.plugin, parts.files_option}, Json::array(std::move(files)));
+  return lowered(parts.without_files, parts.files, *parts.program, parts.folder);
 }
 
 }  // namespace forebay::plan

@@ -10,26 +10,14 @@
 
 #include <forebay/plugin.h>
 
+#include "engine/program/plan_access.h"
+
 namespace forebay::plan {
 
-/// The place of the data files in a pipeline document: `source`, then the plug-in, then its option.
-struct FilesOption {
-  std::string plugin;
-  std::string option;  ///< Empty: the source has no files.
-};
+using engine::FilesPlace;
 
-/// Returns the document with `files` as the list of its data files.
-[[nodiscard]] Json with_files(const Json& document, const FilesOption& where, Json files);
-
-/// The files of a branch of a combination, and their place in the branch.
-struct BranchFiles {
-  FilesOption where;
-  Json files;
-};
-
-/// Returns the document of a combination with these files in its branches.
-[[nodiscard]] Json with_branch_files(const Json& document, std::span<const BranchFiles> files,
-                                     const Registry& registry);
+/// Returns the document with empty lists of data files.
+[[nodiscard]] Json without_files(const Json& document, const FilesPlace& where);
 
 /// The hashes of a document in its canonical form: every option is written out, in the order of the descriptions, and
 /// the options of a run (threads, memory, prefetch, shard) are left out. Documents that give the same stream have equal
@@ -41,8 +29,9 @@ struct Hashes {
   /// a state compares the files themselves.
   std::vector<std::pair<std::string, std::uint64_t>> sections;
 };
-/// Hashes the document as if it listed `files`, of which there may be millions: no Json is made of them.
-[[nodiscard]] Hashes hashes_of(const Json& document, const FilesOption& where, std::span<const std::string> files,
+/// Hashes the document as if its source listed `files`, of which there may be millions: no Json is made of them. Those
+/// of branches are left out.
+[[nodiscard]] Hashes hashes_of(const Json& document, const FilesPlace& where, std::span<const std::string> files,
                                const Registry& registry);
 
 /// The hash of one stage of a document ({"name": {options}}) in its canonical form.

@@ -86,11 +86,12 @@ class PlanBuilder {
   [[nodiscard]] const PlanBuilder& root() const { return made_ ? *made_->stretches.front() : *this; }
 
   // plan_hash.cc, with group_outputs
-  [[nodiscard]] std::uint64_t hash();
-  void take_out_branch_files();
+  [[nodiscard]] std::uint64_t hash(const engine::Program& program);
+  [[nodiscard]] FilesPlace files_place() const;
   void hash_stretches(const std::string& where, Hashes& hashes) const;
   static void hash_files(const std::string& where, const Stages& stages, const BoundColumns& columns, Hashes& hashes);
-  void hash_branch(const std::string& name, Hashes& hashes) const;
+  void hash_branch(const std::string& name, const engine::Program& program, Hashes& hashes) const;
+  void sign_branches(engine::Program& program) const;
   [[nodiscard]] PlanAccess::Parts describe_parts(const engine::Program& program);
   [[nodiscard]] PlanText text_of(const engine::Program& program) const;
 
@@ -102,8 +103,8 @@ class PlanBuilder {
   Faults faults_;
   PipelineDocument document_;
   Stages stages_;
-  Source source_;  // of a combination: the files of all branches
-  FilesOption files_option_;
+  Source source_;           // of a combination: the files of all branches
+  FilesPlace files_place_;  // without the branches
   BoundColumns columns_;
   // Of a branch.
   std::optional<BranchDocument> branch_;

@@ -8,6 +8,7 @@
 #include "base/draw.h"
 #include "engine/order/shards/batch_counts.h"
 #include "io/patterns.h"
+#include "plan/bind/attributes.h"
 #include "plan/bind/lookups.h"
 #include "plan/bind/outputs.h"
 #include "plan/document/names.h"
@@ -20,18 +21,20 @@ namespace forebay::plan {
 
 using engine::Program;
 
-/// Fills the hashes of the plan in and returns the one of its stream.
-std::uint64_t PlanBuilder::hash() {
+/// Fills the hashes of the plan in and returns the one of its stream. The files are those of the program: those of
+/// builders were moved there.
+std::uint64_t PlanBuilder::hash(const Program& program) {
   // The hash uses the paths as the document gives them: it does not change when a project moves with its data.
   const PlanBuilder& first = root();
-  parts_.without_files = with_files(written_, first.files_option_, Json::array());
-  if (!first.branches_.empty()) take_out_branch_files();
-  Hashes hashes = hashes_of(parts_.without_files, first.files_option_, first.source_.files, planning_.registry);
+  parts_.files = files_place();
+  parts_.without_files = without_files(written_, parts_.files);
+  const Program& reads = engine::innermost(program);
+  Hashes hashes = hashes_of(parts_.without_files, parts_.files, reads.source.files, planning_.registry);
   hash_stretches("", hashes);
   for (std::size_t i = 0; i < first.branches_.size(); ++i)
-    first.branches_[i]->hash_branch(fmt::format("branch/{}", i), hashes);
-  if (first.source_.rows) {
-    const std::uint64_t rows = fnv1a(columns_text(first.source_.rows->schema));
+    first.branches_[i]->hash_branch(fmt::format("branch/{}", i), reads.branches[i], hashes);
+  if (reads.source.rows) {
+    const std::uint64_t rows = fnv1a(columns_text(reads.source.rows->schema));
     hashes.whole = hashes.whole * 31 + rows;
     hashes.sections.emplace_back("rows", rows);
   }
@@ -40,20 +43,15 @@ std::uint64_t PlanBuilder::hash() {
   if (first.combining_.passes) stream = mix(stream ^ first.combining_.passes(std::numeric_limits<std::int64_t>::max()));
   parts_.hash = hashes.whole;
   parts_.sections = std::move(hashes.sections);
-  parts_.plugin = first.files_option_.plugin;
-  parts_.files_option = first.files_option_.option;
   parts_.folder = io::current_folder();
   return stream;
 }
 
-void PlanBuilder::take_out_branch_files() {
-  std::vector<BranchFiles> none;
-  for (const auto& branch : root().branches_) {
-    const FilesOption& where = branch->root().files_option_;
-    none.push_back({.where = where, .files = Json::array()});
-    parts_.branch_files.emplace_back(where.plugin, where.option);
-  }
-  parts_.without_files = with_branch_files(written_, none, planning_.registry);
+FilesPlace PlanBuilder::files_place() const {
+  const PlanBuilder& first = root();
+  FilesPlace out = first.files_place_;
+  for (const auto& branch : first.branches_) out.branches.push_back(branch->files_place());
+  return out;
 }
 
 /// Adds what the stages read of small files, those of the stretches before the document, too.
@@ -83,16 +81,33 @@ void PlanBuilder::hash_files(const std::string& where, const Stages& stages, con
 }
 
 /// Adds the files of a branch, and the columns of rows that come ready.
-void PlanBuilder::hash_branch(const std::string& name, Hashes& hashes) const {
+void PlanBuilder::hash_branch(const std::string& name, const Program& program, Hashes& hashes) const {
   hash_stretches(name + ": ", hashes);
   const PlanBuilder& first = root();
+  const Program& reads = engine::innermost(program);
   for (std::size_t i = 0; i < first.branches_.size(); ++i)
-    first.branches_[i]->hash_branch(fmt::format("{}/branch/{}", name, i), hashes);
-  for (const std::string& file : first.source_.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
+    first.branches_[i]->hash_branch(fmt::format("{}/branch/{}", name, i), reads.branches[i], hashes);
+  for (const std::string& file : reads.source.files) hashes.whole = hashes.whole * 31 + fnv1a(file);
   if (first.stages_.decoder_stage || !first.branches_.empty()) return;
   const std::uint64_t rows = fnv1a(columns_text(first.columns_.decoder_schema));
   hashes.whole = hashes.whole * 31 + rows;
   hashes.sections.emplace_back("rows of " + name, rows);
+}
+
+/// Signs the attributes of the branches: with the hashes that they have in a document of their own, which then shares
+/// what is stored of its files.
+void PlanBuilder::sign_branches(Program& program) const {
+  for (std::size_t i = 0; i < program.branches.size(); ++i) {
+    const PlanBuilder& branch = *branches_[i];
+    Json records = Json::object();
+    for (const char* const key : {"source", "decode"}) {
+      if (const Json* const value = branch.written_.find(key)) records.set(key, *value);
+    }
+    const FilesPlace where = branch.files_place();
+    Hashes hashes = hashes_of(without_files(records, where), where, {}, planning_.registry);
+    hash_files("", branch.stages_, branch.columns_, hashes);
+    sign_attributes(branch.stages_, hashes.sections, planning_.registry, program.branches[i]);
+  }
 }
 
 void PlanBuilder::group_outputs() {

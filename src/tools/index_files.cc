@@ -2,6 +2,9 @@
 #include <forebay/index.h>
 
 #include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "engine/index/index_file.h"
 #include "engine/index/index_parallel.h"
@@ -13,7 +16,7 @@
 #include "io/file.h"
 #include "io/paths.h"
 #include "sources/framing.h"
-#include "tools/needs_files.h"
+#include "tools/files_of_plan.h"
 
 namespace forebay {
 
@@ -84,31 +87,39 @@ class Attributed {
   IndexRequest request_;
 };
 
-/// The files of one call and their progress.
+/// The files of one source and their progress.
 class IndexRun {
  public:
-  /// `program`: null, or one that looks into the records of the source; it must outlive this object.
-  IndexRun(Source source, const IndexOptions& options, const engine::Program* program = nullptr)
-      : options_{options}, source_{std::move(source)}, program_{program}, reports_(source_.files.size()) {
-    progress_.files = std::ssize(source_.files);
-    progress_.bytes = io::total_size(source_.files);
-    for (std::size_t i = 0; i < reports_.size(); ++i) reports_[i].file = source_.files[i];
+  /// `first`: the place of its first file among those that are divided into parts. `program`: null, or one that looks
+  /// into the records of the source; it must outlive this object.
+  IndexRun(Source source, const IndexOptions& options, std::int64_t first = 0, const engine::Program* program = nullptr)
+      : options_{options}, source_{std::move(source)}, program_{program} {
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < source_.files.size(); ++i) {
+      if ((first + static_cast<std::int64_t>(i)) % options.parts != options.part) continue;
+      numbers_.push_back(static_cast<std::uint32_t>(i));
+      reports_.push_back({.file = source_.files[i]});
+      files.push_back(source_.files[i]);
+    }
+    progress_.files = std::ssize(files);
+    progress_.bytes = io::total_size(files);
   }
 
   Result<std::vector<IndexReport>> run() EXCLUDES(mutex_) {
     const bool all = engine::each_file(
         {.files = reports_.size(), .threads = options_.threads},
-        [this](std::size_t file, const std::stop_token& stop) { work(static_cast<std::uint32_t>(file), stop); },
+        [this](std::size_t file, const std::stop_token& stop) { work(file, stop); },
         [this] { return !options_.progress || options_.progress(progress()); });
     if (!all) return Error{Code::cancelled, "interrupted"};
     return std::move(reports_);
   }
 
  private:
-  void work(std::uint32_t number, const std::stop_token& stop) EXCLUDES(mutex_) {
-    IndexReport& report = reports_[number];
+  void work(std::size_t file, const std::stop_token& stop) EXCLUDES(mutex_) {
+    IndexReport& report = reports_[file];
     Result<void> done;
-    const auto thrown = engine::catch_all([&] { done = one(number, report, stop); }, engine::no_memory_for_file);
+    const auto thrown =
+        engine::catch_all([&] { done = one(numbers_[file], report, stop); }, engine::no_memory_for_file);
     if (!done.ok()) report.error = done.error();
     if (thrown) report.error = engine::in_file(*thrown, report.file);
     const engine::Lock lock{mutex_};
@@ -140,16 +151,24 @@ class IndexRun {
   const IndexOptions& options_;
   const Source source_;
   const engine::Program* const program_;
+  std::vector<std::uint32_t> numbers_;  // of the files of the part
   const std::shared_ptr<engine::IndexStores> stores_ = std::make_shared<engine::IndexStores>(options_.index_dir);
   engine::Mutex mutex_;
   std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
   IndexProgress progress_ GUARDED_BY(mutex_);
 };
 
+Result<void> check_part(const IndexOptions& options) {
+  if (options.parts >= 1 && options.part >= 0 && options.part < options.parts) return {};
+  return Error{Code::config, Detail::invalid_argument,
+               fmt::format("part must be 0 or more and below parts, found part {} of {}", options.part, options.parts)};
+}
+
 }  // namespace
 
 Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
+  FOREBAY_DO(check_part(options));
   FOREBAY_TRY(std::vector<std::string> files, io::expand(patterns, ""));
   return IndexRun{Source{.files = std::move(files),
                          .compression = options.compression,
@@ -161,15 +180,22 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
 
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
-  const engine::Program& program = engine::program_of(plan);
-  // Attributes are stored with the plan's own source; those of branches are computed when an order asks.
-  const bool looks = program.branches.empty() && engine::looks_into_records(program);
+  FOREBAY_DO(check_part(options));
+  std::vector<const engine::Program*> readers = engine::readers_of_files(engine::program_of(plan));
+  if (options.only_needed) {
+    std::erase_if(readers, [](const engine::Program* reader) { return !engine::reaches_by_number(*reader); });
+  } else if (readers.empty()) {
+    return engine::no_files();
+  }
+  std::erase_if(readers, [](const engine::Program* reader) { return reader->source.files_a_part > 0; });
+  if (readers.empty() && !options.only_needed)
+    return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
   std::vector<IndexReport> out;
-  for (const Source* source : engine::sources_of(program)) {
-    FOREBAY_DO(engine::needs_files(*source));
-    if (source->files_a_part > 0)
-      return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
-    FOREBAY_TRY(std::vector<IndexReport> some, (IndexRun{*source, options, looks ? &program : nullptr}.run()));
+  std::int64_t first = 0;  // the place of the reader's first file among those of all
+  for (const engine::Program* reader : readers) {
+    const engine::Program* const looks = engine::looks_into_records(*reader) ? reader : nullptr;
+    FOREBAY_TRY(std::vector<IndexReport> some, (IndexRun{reader->source, options, first, looks}.run()));
+    first += std::ssize(reader->source.files);
     out.insert(out.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
   return out;

@@ -19,7 +19,7 @@
 #include "io/paths.h"
 #include "sources/framing.h"
 #include "tools/file_kind.h"
-#include "tools/needs_files.h"
+#include "tools/files_of_plan.h"
 #include "tools/verify_files.h"
 
 namespace forebay::engine {
@@ -214,10 +214,11 @@ Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, co
 
 Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
+  const std::vector<const engine::Program*> readers = engine::readers_of_files(engine::program_of(plan));
+  if (readers.empty()) return engine::no_files();
   std::vector<FileReport> out;
-  for (const Source* source : engine::sources_of(engine::program_of(plan))) {
-    FOREBAY_DO(engine::needs_files(*source));
-    FOREBAY_TRY(std::vector<FileReport> some, engine::look_through(*source, options, {}));
+  for (const engine::Program* reader : readers) {
+    FOREBAY_TRY(std::vector<FileReport> some, engine::look_through(reader->source, options, {}));
     out.insert(out.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
   return out;

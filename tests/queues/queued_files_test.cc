@@ -54,7 +54,7 @@ TEST(QueuedFiles, AnswerForWhoDropsARequestAndPassOverOnesThatNobodyWants) {
   const auto system = files.system();
   Code code = Code::config;
   system->find("a", [&](const auto& version) { code = version.error().code(); });
-  files.take();  // and drops it
+  static_cast<void>(files.take());  // and drops it
   EXPECT_EQ(code, Code::internal);
   auto run = std::make_shared<int>();
   system->read({.path = "a", .version = {}, .offset = 0, .out = {}, .memory = {}, .wanted = run},

@@ -12,16 +12,26 @@
 
 namespace forebay {
 
+namespace engine {
+
+/// Where a document or branch lists its data files: in an option of its source, which lists the branches where the
+/// source is a combination.
+struct FilesPlace {
+  std::string plugin;
+  std::string option;                ///< Empty: the source has no files.
+  std::vector<FilesPlace> branches;  ///< Of a combination.
+};
+
+}  // namespace engine
+
 /// What a plan tells about itself, and the program that the engine runs. Made by the planner, never changed.
 struct Plan::Parts {
   std::vector<ColumnSpec> outputs;
   std::vector<std::string> inputs;
   std::vector<std::string> targets;
-  Json without_files;                ///< The pipeline document; its list of data files is empty.
-  std::string plugin, files_option;  ///< Where that list stands; without an option, the source has no files.
-  /// Of a combination: the same for each branch.
-  std::vector<std::pair<std::string, std::string>> branch_files;
-  std::string folder;  ///< The folder that was the current one when the plan was made.
+  Json without_files;        ///< The pipeline document; its lists of data files are empty.
+  engine::FilesPlace files;  ///< Where those stand.
+  std::string folder;        ///< The folder that was the current one when the plan was made.
   std::optional<std::int64_t> batches;
   std::uint64_t hash = 0;
   std::vector<std::pair<std::string, std::uint64_t>> sections;  ///< The parts that decide the stream, with hashes.

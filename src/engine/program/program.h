@@ -234,6 +234,12 @@ struct Program {
          std::ranges::any_of(program.record_orders, repeat);
 }
 
+/// Whether orders reach the records of the source by number, so that a run needs the places of all.
+[[nodiscard]] inline bool reaches_by_number(const Program& program) {
+  const auto by_number = [](const Ordering& order) { return order.random_access; };
+  return by_number(program.interleave) || std::ranges::any_of(program.record_orders, by_number);
+}
+
 /// Whether something stands before `interleave` that acts within each part.
 [[nodiscard]] inline bool acts_in_parts(const Program& program) {
   return program.orders_in_parts > 0 || program.windows_in_parts;

@@ -15,11 +15,10 @@ constexpr std::uint64_t branch_seed = 0xb7a4c;  // the purpose of the draw that 
 
 }  // namespace
 
-const Json* branches_of(const CombineType& type, const Json& options) {
-  for (const FieldInfo& field : type.description.fields) {
-    if (field.kind == FieldKind::branches) return options.find(field.name);
-  }
-  return nullptr;
+std::string branches_option(const CombineType& type) {
+  const auto lists = [](const FieldInfo& field) { return field.kind == FieldKind::branches; };
+  const auto field = std::ranges::find_if(type.description.fields, lists);
+  return field == type.description.fields.end() ? std::string{} : field->name;
 }
 
 void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults) {

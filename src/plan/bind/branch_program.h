@@ -18,8 +18,8 @@ struct BoundParts {
   const PipelineDocument& document;
 };
 
-/// The branches in the options of a combination; null when they are missing.
-[[nodiscard]] const Json* branches_of(const CombineType& type, const Json& options);
+/// The option of a combination that lists its branches.
+[[nodiscard]] std::string branches_option(const CombineType& type);
 
 /// Complains about a batcher after a combination that looks at rows: they are decoded when their batch is made.
 void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults);

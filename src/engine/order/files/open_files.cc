@@ -33,9 +33,8 @@ bool names_records(const Program& program) {
 
 /// Whether an order reaches rows by number that come one after the other.
 bool collects_rows(const Program& program) {
-  const auto by_number = [](const Ordering& order) { return order.random_access; };
   const bool collects = program.source.rows && program.source.rows->collects && !program.source.rows->resident();
-  return collects && (by_number(program.interleave) || std::ranges::any_of(program.record_orders, by_number));
+  return collects && reaches_by_number(program);
 }
 
 }  // namespace
