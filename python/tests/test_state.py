@@ -115,8 +115,8 @@ EDITED = "data_loss: corrupt state: its checksum is wrong; it was edited or not 
 
 
 @pytest.mark.parametrize("path, value, message", [
-    ("version", 4, "failed_precondition: the state has version 4, this Forebay knows version 3; use the Forebay"),
-    ("version", 2, "failed_precondition: the state has version 2, this Forebay knows version 3; let the Forebay"),
+    ("version", 5, "failed_precondition: the state has version 5, this Forebay knows version 4; use the Forebay"),
+    ("version", 3, "failed_precondition: the state has version 3, this Forebay knows version 4; let the Forebay"),
     ("version", None, "invalid_argument: this is no state of a Forebay pipeline: it has no member"),
     ("version", "1", "data_loss: corrupt state: 'version' must be an integer, found a string"),
     ("sections/combine", {"taken": 3}, EDITED), ("sections/order", None, EDITED), ("sections", {}, EDITED),

@@ -198,25 +198,60 @@ TEST(Combine, AForgedStateOfAChangedMixtureIsRefused) {
   EXPECT_TRUE(loader->restore(*plan::document_of(*written)).ok());
 }
 
-TEST(State, OfACombinationHasASectionForEachBranch) {
-  const engine::Position at{.epoch = 2, .batch = 5, .next = 9, .from = 2, .branches = {{.epoch = 3, .taken = 7}, {}}};
-  const std::vector<engine::Section> sections = engine::sections_of(at);
-  ASSERT_EQ(sections.size(), 4U);
-  EXPECT_EQ(sections[2].stage, "branch/0");
-  EXPECT_EQ(*engine::position_of(sections), at);
-  const auto message = [&](std::size_t left_out, const engine::Section& added) {
-    std::vector<engine::Section> some = sections;
-    some.erase(some.begin() + static_cast<std::ptrdiff_t>(left_out));
-    some.push_back(added);
-    return engine::position_of(some).error().message();
+TEST(State, OfACombinationSaysWhereEachBranchStands) {
+  const auto at = [](std::vector<engine::BranchCursor> branches) {
+    return engine::Position{.epoch = 2, .batch = 5, .next = 9, .from = 2, .branches = std::move(branches)};
   };
-  EXPECT_EQ(message(3, {.stage = "branch/2", .values = {{"epoch", 0}, {"taken", 0}}}),
-            "corrupt state: section 'branch/2' does not belong there");
-  EXPECT_EQ(message(3, sections[2]), "corrupt state: section 'branch/0' does not belong there");
-  EXPECT_EQ(message(3, {.stage = "branch/1", .values = {{"epoch", 0}}}),
-            "corrupt state: 'taken' must be an integer, found nothing");
-  EXPECT_EQ(message(1, {.stage = "combine", .values = {{"branches", 3}}}),
-            "corrupt state: section 'combine' counts 3 branches, and there are 2");
+  const std::vector<engine::Section> sections = engine::sections_of(at({{.epoch = 3, .taken = 7}, {}, {}}));
+  ASSERT_EQ(sections.size(), 2U);
+  EXPECT_EQ(sections[1], (engine::Section{"combine", {{"branches", 3}}, {{"cursors", "3:7 2*0:0"}}}));
+  for (const auto& branches : std::vector<std::vector<engine::BranchCursor>>{
+           {{3, 7}, {}, {}}, {{0, 1}}, {{1, 0}, {1, 0}}, {{1, 2}, {1, 2}, {2, 1}, {1, 2}}}) {
+    EXPECT_EQ(*engine::position_of(engine::sections_of(at(branches))), at(branches));
+  }
+  const std::string fault = "corrupt state: section 'combine' must say where each of its 3 branches stands";
+  for (const char* const cursors :
+       {"", "3*", "3:7", "3:7 0:0", "3:7 0:0 0:0", "3:7 3*0:0", "3:7 2*0:0 ", " 3:7 2*0:0", "3:7  2*0:0", "3:7 2*0:00",
+        "3:7 2*-1:0", "3:7 2*0", "3:7 2*0:a", "3:7 0*0:0", "3:7 2*0:0 x", "9999999999*0:0", "+3:7 2*0:0"}) {
+    std::vector<engine::Section> other = sections;
+    other[1].texts.front().second = cursors;
+    const auto read = engine::position_of(other);
+    ASSERT_FALSE(read.ok()) << cursors;
+    EXPECT_EQ(read.error().message(), fault) << cursors;
+  }
+  std::vector<engine::Section> other = sections;
+  other[1].texts.clear();
+  EXPECT_EQ(engine::position_of(other).error().message(), fault);
+  other = sections;
+  other[1].values.front().second = 0;
+  EXPECT_THAT(engine::position_of(other).error().message(), HasSubstr("each of its 0 branches"));
+  other = sections;
+  other[1].values.emplace_back("more", 1);
+  EXPECT_THAT(engine::position_of(other).error().message(), HasSubstr("has a member 'more', which no state has"));
+}
+
+TEST(State, OfFortyBranchesHasAtMost1500Bytes) {
+  const Folder folder;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::string> branches;
+  std::string weights;
+  for (int i = 0; i < 40; ++i) {
+    sizes.push_back(50 + i % 7);
+    branches.push_back(branch_of(folder, static_cast<std::size_t>(i), shuffled));
+    weights += (i == 0 ? "" : ", ") + std::to_string(i + 1);
+  }
+  write_branches(folder, sizes);
+  const Json json = document_of({.options = R"("until": "first", "weights": [)" + weights + "], ",
+                                 .steps = R"({"batch": {"size": 64}})",
+                                 .more = R"(, "epochs": 9)"},
+                                branches);
+  auto loader = load(json, {.threads = 2});
+  ASSERT_TRUE(loader.ok());
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(loader->next().ok());
+  const Json state = kept(*loader);
+  EXPECT_GT(state.find("sections")->find("order")->find("epoch")->integer(), 0);
+  EXPECT_LE(state.text().size(), 1500U) << state.text();
+  EXPECT_TRUE(resumed(json, state).ok());
 }
 
 }  // namespace

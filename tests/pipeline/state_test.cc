@@ -300,13 +300,13 @@ TEST(State, ThatIsNoneIsRefused) {
   EXPECT_EQ(refusal(saved.json, Json::object()),
             "state invalid_argument: this is no state of a Forebay pipeline: it has no member 'version'");
   Json newer = saved.state;
-  newer.set("version", 4);
+  newer.set("version", 5);
   EXPECT_EQ(refusal(saved.json, newer),
-            "state failed_precondition: the state has version 4, this Forebay knows version 3; use the Forebay that "
+            "state failed_precondition: the state has version 5, this Forebay knows version 4; use the Forebay that "
             "wrote it, or a newer one");
   EXPECT_EQ(refusal(saved.json, testing::parse(R"({"forebay_state": 2, "position": {}, "data": {}, "plan": {}})")),
             "state failed_precondition: the state was written by an older Forebay, whose states this one does not read "
-            "(it reads version 3); let that Forebay finish the run, or begin the run anew");
+            "(it reads version 4); let that Forebay finish the run, or begin the run anew");
 }
 
 TEST(State, WithASectionOfAStageThatTheRunDoesNotHaveNamesTheSection) {

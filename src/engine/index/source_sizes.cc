@@ -55,6 +55,10 @@ std::uint64_t digest_of(std::string_view name, std::int64_t size) {
   return mix(hash_of(name) ^ mix(static_cast<std::uint64_t>(size)));
 }
 
+std::uint32_t half_digest_of(std::string_view name, std::int64_t size) {
+  return static_cast<std::uint32_t>(digest_of(name, size));
+}
+
 std::size_t group_of(std::string_view name) { return hash_of(name) % SourceSizes::groups_of_files; }
 
 /// Whether every JSON library gives back this text, and in as many bytes.
@@ -82,7 +86,7 @@ std::vector<FileGroup> group(const Listed& listed) {
     FileGroup& group = out[group_of(listed.name(i))];
     ++group.files;
     group.bytes += listed.size(i);
-    group.digest += digest_of(listed.name(i), listed.size(i));
+    group.digest += half_digest_of(listed.name(i), listed.size(i));
   }
   return out;
 }
@@ -121,10 +125,10 @@ std::vector<std::string> compare(std::vector<FileSize> then, std::vector<FileSiz
 /// Finds the one file of a group that changed or came. With several changes, or when a file went, there is no name.
 std::string change_of(const FileGroup& then, const FileGroup& now, std::span<const FileSize> files) {
   const std::int64_t grown = now.bytes - then.bytes;
-  const std::uint64_t difference = now.digest - then.digest;
+  const std::uint32_t difference = now.digest - then.digest;
   for (const FileSize& file : files) {
-    const std::uint64_t digest = digest_of(file.name, file.size);
-    if (now.files == then.files && digest - digest_of(file.name, file.size - grown) == difference)
+    const std::uint32_t digest = half_digest_of(file.name, file.size);
+    if (now.files == then.files && digest - half_digest_of(file.name, file.size - grown) == difference)
       return changed_text(file, file.size - grown);
     if (now.files == then.files + 1 && digest == difference) return came_text(file);
   }

@@ -28,7 +28,7 @@ struct FileSize {
 struct FileGroup {
   std::int64_t files = 0;
   std::int64_t bytes = 0;    ///< A missing file counts as -1.
-  std::uint64_t digest = 0;  ///< The sum of the digests of the files.
+  std::uint32_t digest = 0;  ///< The sum of the digests of the files, its lower half.
   bool operator==(const FileGroup&) const = default;
 };
 

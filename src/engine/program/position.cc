@@ -2,7 +2,7 @@
 #include "engine/program/position.h"
 
 #include <algorithm>
-#include <iterator>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -200,55 +200,56 @@ Section batcher_section(const Position& position) {
 
 // The branches of a combination.
 
-constexpr std::string_view combine_stage = "combine";
-constexpr std::string_view branch_stage = "branch/";
+constexpr std::string_view branches_name = "branches";
+constexpr std::string_view cursors_name = "cursors";
 
-void add_branches(const std::vector<BranchCursor>& branches, std::vector<Section>& out) {
-  if (branches.empty()) return;
-  out.push_back({.stage = std::string{combine_stage}, .values = {{"branches", std::ssize(branches)}}});
-  for (std::size_t i = 0; i < branches.size(); ++i) {
-    out.push_back({.stage = fmt::format("{}{}", branch_stage, i),
-                   .values = {{"epoch", branches[i].epoch}, {"taken", branches[i].taken}}});
+/// "EPOCH:TAKEN" for each branch, "N*EPOCH:TAKEN" for N with the same one after the other.
+std::string cursors_text(const std::vector<BranchCursor>& branches) {
+  std::string out;
+  for (std::size_t i = 0; i < branches.size();) {
+    std::size_t end = i + 1;
+    while (end < branches.size() && branches[end] == branches[i]) ++end;
+    if (i > 0) out += ' ';
+    if (end - i > 1) out += fmt::format("{}*", end - i);
+    out += fmt::format("{}:{}", branches[i].epoch, branches[i].taken);
+    i = end;
   }
-}
-
-/// Takes the sections of the branches out of `left`.
-std::vector<Section> take_branches(std::vector<Section>& left) {
-  std::vector<Section> out;
-  const auto of_branches = [](const Section& section) {
-    return section.stage == combine_stage || section.stage.starts_with(branch_stage);
-  };
-  std::ranges::copy_if(left, std::back_inserter(out), of_branches);
-  std::erase_if(left, of_branches);
   return out;
 }
 
-/// Reads the sections "combine" and "branch/0" … "branch/N - 1", in any order.
-Result<std::vector<BranchCursor>> read_branches(const std::vector<Section>& sections) {
-  std::vector<BranchCursor> out(sections.empty() ? 0 : sections.size() - 1);
-  std::vector<bool> seen(out.size());
-  bool counted = false;
-  for (const Section& section : sections) {
-    Values values{section};
-    if (section.stage == combine_stage) {
-      std::int64_t count = 0;
-      FOREBAY_DO(values.read("branches", count));
-      if (std::exchange(counted, true) || count != std::ssize(out))
-        return refuse(Detail::data_loss, fmt::format("corrupt state: section '{}' counts {} branches, and there are {}",
-                                                     combine_stage, count, out.size()));
-    } else {
-      std::size_t at = 0;
-      while (at < out.size() && section.stage != fmt::format("{}{}", branch_stage, at)) ++at;
-      if (at == out.size() || seen[at])
-        return refuse(Detail::data_loss,
-                      fmt::format("corrupt state: section '{}' does not belong there", section.stage));
-      seen[at] = true;
-      FOREBAY_DO(values.read("epoch", out[at].epoch));
-      FOREBAY_DO(values.read("taken", out[at].taken));
-    }
-    FOREBAY_DO(values.finish());
-  }
+/// Takes a number that is not negative, and the character after it, off the text. Nothing: it does not begin so.
+std::optional<std::int64_t> take_number(std::string_view& text, char after) {
+  std::int64_t out = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+  const auto size = static_cast<std::size_t>(end - text.data());
+  const bool last = after == ' ' && size == text.size();
+  if (failure != std::errc{} || out < 0 || (!last && text.substr(size, 1) != std::string_view{&after, 1})) return {};
+  text.remove_prefix(last ? size : size + 1);
   return out;
+}
+
+/// Reads the section of a combination.
+Result<std::vector<BranchCursor>> read_branches(const Section& section) {
+  Values values{section};
+  std::int64_t count = 0;
+  FOREBAY_DO(values.read(branches_name, count));
+  FOREBAY_DO(values.finish());
+  std::vector<BranchCursor> out;
+  bool whole = section.texts.size() == 1 && section.texts.front().first == cursors_name;
+  std::string_view text = whole ? section.texts.front().second : std::string_view{};
+  while (whole && !text.empty()) {
+    std::int64_t times = 1;
+    if (text.substr(0, text.find(' ')).find('*') != std::string_view::npos) times = take_number(text, '*').value_or(0);
+    const auto epoch = take_number(text, ':');
+    const auto taken = epoch ? take_number(text, ' ') : std::nullopt;
+    whole = taken && times >= 1 && times <= count - std::ssize(out);
+    if (whole) out.insert(out.end(), static_cast<std::size_t>(times), {.epoch = *epoch, .taken = *taken});
+  }
+  whole = whole && std::ssize(out) == count && count > 0 && cursors_text(out) == section.texts.front().second;
+  if (whole) return out;
+  return refuse(
+      Detail::data_loss,
+      fmt::format("corrupt state: section '{}' must say where each of its {} branches stands", combine_stage, count));
 }
 
 }  // namespace
@@ -268,7 +269,10 @@ std::vector<Section> sections_of(const Position& position) {
   if (position.mixed != MixedPlace{})
     out.push_back(
         {.stage = std::string{mixed_stage}, .values = {{"pass", position.mixed.pass}, {"row", position.mixed.row}}});
-  add_branches(position.branches, out);
+  if (!position.branches.empty())
+    out.push_back({.stage = std::string{combine_stage},
+                   .values = {{std::string{branches_name}, std::ssize(position.branches)}},
+                   .texts = {{std::string{cursors_name}, cursors_text(position.branches)}}});
   if (position.saved) out.push_back(saver_section(*position.saved));
   if (position.skips == PassSkips{}) return out;
   out.push_back({.stage = std::string{skips_stage},
@@ -286,7 +290,7 @@ Result<Position> position_of(const std::vector<Section>& sections) {
   FOREBAY_TRY(const auto skips, take_section(skips_stage, left));
   FOREBAY_TRY(const auto saver, take_section(saver_stage, left));
   FOREBAY_TRY(const auto mixed, take_section(mixed_stage, left));
-  const std::vector<Section> branches = take_branches(left);
+  FOREBAY_TRY(const auto combine, take_section(combine_stage, left));
   if (!left.empty()) {
     return refuse(Detail::failed_precondition,
                   fmt::format("the state has a section '{}', which this Forebay does not know; use the Forebay that "
@@ -307,7 +311,9 @@ Result<Position> position_of(const std::vector<Section>& sections) {
     FOREBAY_TRY(SavedStates saved, read_saver(*saver));
     out.saved = std::make_shared<const SavedStates>(std::move(saved));
   }
-  FOREBAY_TRY(out.branches, read_branches(branches));
+  if (combine) {
+    FOREBAY_TRY(out.branches, read_branches(*combine));
+  }
   return out;
 }
 

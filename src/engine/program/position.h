@@ -97,6 +97,9 @@ using forebay::Shard;
   return shard.count > 1 && (shard.by == ShardBy::file || shard.by == ShardBy::element);
 }
 
+/// The section of a combination, which has a text.
+inline constexpr std::string_view combine_stage = "combine";
+
 /// A section of a state: integers and texts of one stage of the run, by name. The stage alone knows what they mean.
 struct Section {
   std::string stage;
@@ -106,7 +109,7 @@ struct Section {
 };
 
 /// The sections of a position: "order", "batcher" when the batcher held something, "batches" in plans with orders on
-/// batches, of a combination "mixed", "combine" and "branch/N", "skips" where there is something to count, and "saver"
+/// batches, of a combination "mixed" and "combine", "skips" where there is something to count, and "saver"
 /// with saved states. A stage that comes later adds its own.
 [[nodiscard]] std::vector<Section> sections_of(const Position& position);
 /// The inverse. Fails with Code::state for an unknown section (failed_precondition), and for a missing section or a

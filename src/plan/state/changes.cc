@@ -64,16 +64,6 @@ Result<Change> read_section(const Section& section, std::size_t members) {
   return out;
 }
 
-/// The number of the branch that a part of a plan is named after; empty: it is no part of a branch.
-std::optional<std::size_t> branch_of(std::string_view part) {
-  constexpr std::string_view prefix = "branch/";
-  const auto at = part.find(prefix);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::size_t out = 0;
-  const auto [end, failure] = std::from_chars(part.data() + at + prefix.size(), part.data() + part.size(), out);
-  return failure == std::errc{} ? std::optional{out} : std::nullopt;
-}
-
 Error another_plan(const Difference& found, std::size_t branches) {
   std::string more;
   if (found.mixture && found.mixture->branches > branches)
@@ -209,6 +199,15 @@ Result<Accepted> Accepted::of(std::span<const std::string> words) {
     }
   }
   return out;
+}
+
+std::optional<std::size_t> branch_of(std::string_view part) {
+  constexpr std::string_view rows = "rows of ";
+  if (part.starts_with(rows)) part.remove_prefix(rows.size());
+  if (!part.starts_with(branch_prefix)) return std::nullopt;
+  std::size_t out = 0;
+  const auto [end, failure] = std::from_chars(part.data() + branch_prefix.size(), part.data() + part.size(), out);
+  return failure == std::errc{} ? std::optional{out} : std::nullopt;
 }
 
 void add_mixture(const Program& program, std::vector<Section>& out) {

@@ -44,6 +44,8 @@ struct Mixture {
 /// The part of a plan that the weights of a mixture are, in a state.
 inline constexpr std::string_view weights_part = "weights";
 
+/// The number of the branch that a part of a plan is named after; empty: it is no part of a branch.
+[[nodiscard]] std::optional<std::size_t> branch_of(std::string_view part);
 /// Whether a section of a state is one of those of its combination. They have texts.
 [[nodiscard]] bool is_mixture(std::string_view stage);
 

@@ -9,6 +9,8 @@
 
 #include <forebay/loader.h>
 
+#include "base/draw.h"
+#include "columns/crc32c.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/loader_access.h"
 #include "engine/run/made_rows.h"
@@ -44,13 +46,26 @@ std::int64_t last_pass(const engine::Program& program, const Position& at) {
   return told ? at.epoch : std::numeric_limits<std::int64_t>::max();
 }
 
+std::uint64_t hash_of_name(const std::string& name) { return columns::crc32c(std::as_bytes(std::span{name})); }
+
+/// 32 bits of a hash.
+std::string half_of(std::uint64_t hash) { return fmt::format("{:08x}", static_cast<std::uint32_t>(hash ^ hash >> 32)); }
+
 /// The parts of a plan that decide about a run up to a position.
 PlanParts parts_of(const Plan& plan, const Shard& shard, const Position& at) {
   PlanParts out;
   const engine::Program& program = engine::program_of(plan);
   const std::int64_t last = last_pass(program, at);
-  if (const auto& passes = innermost(program).combining.passes) out.emplace_back(weights_part, hex(passes(last)));
-  for (const auto& [name, hash] : PlanAccess::parts(plan).sections) out.emplace_back(name, hex(hash));
+  if (const auto& passes = innermost(program).combining.passes) out.emplace_back(weights_part, half_of(passes(last)));
+  std::vector<std::uint64_t> branches(innermost(program).branches.size());
+  for (const auto& [name, hash] : PlanAccess::parts(plan).sections) {
+    if (const auto branch = branch_of(name); branch && *branch < branches.size())
+      branches[*branch] = mix(branches[*branch] ^ hash_of_name(name) ^ hash);
+    else
+      out.emplace_back(name, half_of(hash));
+  }
+  for (std::size_t i = 0; i < branches.size(); ++i)
+    out.emplace_back(branch_part(i), half_of(branches[i]).substr(0, branch_digits));
   if (engine::own_stream(shard))
     out.emplace_back(shard.by == ShardBy::file ? file_shards : element_shards,
                      engine::has_own_states(engine::program_of(plan), shard)

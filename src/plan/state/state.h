@@ -17,7 +17,7 @@
 namespace forebay::plan {
 
 /// The only form that this version writes and reads.
-inline constexpr std::int64_t state_version = 3;
+inline constexpr std::int64_t state_version = 4;
 
 /// `sizes` are those that the run began with. Fails with Code::state when the plan's order depends on timing.
 [[nodiscard]] Result<Json> write_state(const Plan& plan, const Shard& shard, const engine::SourceSizes& sizes,

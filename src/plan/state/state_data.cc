@@ -20,11 +20,15 @@ Error corrupt_data(std::string_view what) {
   return Error{Code::state, Detail::data_loss, fmt::format("corrupt state: {}", what)};
 }
 
-Result<std::uint64_t> read_hex(const std::string& text) {
-  std::uint64_t out = 0;
+std::string digits_of(std::uint64_t digest) { return hex(digest); }
+std::string digits_of(std::uint32_t digest) { return fmt::format("{:08x}", digest); }
+
+template <class T>
+Result<T> read_hex(const std::string& text) {
+  T out = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out, 16);
-  if (failure == std::errc{} && end == text.data() + text.size() && hex(out) == text) return out;
-  return corrupt_data("a digest of 'data' must have 16 digits of 0 to 9 and a to f");
+  if (failure == std::errc{} && end == text.data() + text.size() && digits_of(out) == text) return out;
+  return corrupt_data(fmt::format("a digest of 'data' must have {} digits of 0 to 9 and a to f", 2 * sizeof(T)));
 }
 
 bool is_size(const Json& json) {
@@ -41,7 +45,7 @@ Result<FileSize> read_file_size(const Json& json) {
 Result<FileGroup> read_group(const Json& json) {
   if (json.is(Json::Kind::array) && json.items().size() == 3 && is_size(json.items()[0]) && is_size(json.items()[1]) &&
       json.items()[2].is(Json::Kind::string)) {
-    FOREBAY_TRY(const std::uint64_t digest, read_hex(json.items()[2].string()));
+    FOREBAY_TRY(const auto digest, read_hex<std::uint32_t>(json.items()[2].string()));
     return FileGroup{.files = json.items()[0].integer(), .bytes = json.items()[1].integer(), .digest = digest};
   }
   return corrupt_data("an entry of 'groups' must be two integers and a digest");
@@ -53,7 +57,7 @@ std::string digits_of(const StoredVersions& versions) { return fmt::format("{:08
 Result<StoredVersions> read_versions(const Json& json) {
   StoredVersions out;
   FOREBAY_TRY(const Json* const where, state_member(json, "where", Json::Kind::string, "a string"));
-  FOREBAY_TRY(out.where, read_hex(where->string()));
+  FOREBAY_TRY(out.where, read_hex<std::uint64_t>(where->string()));
   FOREBAY_TRY(const Json* const digests, state_member(json, "digests", Json::Kind::string, "a string"));
   constexpr std::size_t digits = 8;
   const std::string& text = digests->string();
@@ -100,7 +104,7 @@ Json data_json(const SourceSizes& sizes) {
   std::vector<Json> items;
   for (const FileSize& file : sizes.each) items.push_back(Json::array({Json{file.name}, Json{file.size}}));
   for (const FileGroup& group : sizes.groups)
-    items.push_back(Json::array({Json{group.files}, Json{group.bytes}, Json{hex(group.digest)}}));
+    items.push_back(Json::array({Json{group.files}, Json{group.bytes}, Json{digits_of(group.digest)}}));
   out.set(sizes.groups.empty() ? "each" : "groups", Json::array(std::move(items)));
   if (sizes.versions) {
     Json versions = Json::object();
@@ -115,7 +119,7 @@ std::string data_text(const SourceSizes& sizes) {
   std::string out = fmt::format("{} {} {}\n", sizes.files, sizes.bytes, hex(sizes.digest));
   for (const FileSize& file : sizes.each) out += fmt::format("file {} {}\n", file.size, file.name);
   for (const FileGroup& group : sizes.groups)
-    out += fmt::format("group {} {} {}\n", group.files, group.bytes, hex(group.digest));
+    out += fmt::format("group {} {} {}\n", group.files, group.bytes, digits_of(group.digest));
   if (sizes.versions) out += fmt::format("versions {} {}\n", hex(sizes.versions->where), digits_of(*sizes.versions));
   return out;
 }
@@ -125,7 +129,7 @@ Result<SourceSizes> read_data(const Json& json) {
   FOREBAY_TRY(out.files, state_count(json, "files"));
   FOREBAY_TRY(out.bytes, state_count(json, "bytes"));
   FOREBAY_TRY(const Json* const digest, state_member(json, "digest", Json::Kind::string, "a string"));
-  FOREBAY_TRY(out.digest, read_hex(digest->string()));
+  FOREBAY_TRY(out.digest, read_hex<std::uint64_t>(digest->string()));
   if (json.find("versions") != nullptr) {
     FOREBAY_TRY(const Json* const versions, state_member(json, "versions", Json::Kind::object, "an object"));
     FOREBAY_TRY(out.versions, read_versions(*versions));

@@ -92,6 +92,13 @@ Result<void> check_members(const Json& json) {
   return check_members(data, files);
 }
 
+constexpr std::string_view branches_part = "branches";  // the hashes of all branches, one after the other
+
+const std::string* hash_of(const PlanParts& parts, const std::string& name) {
+  const auto found = std::ranges::find(parts, name, &PlanParts::value_type::first);
+  return found == parts.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 Json sections_json(const std::vector<Section>& sections) {
@@ -111,7 +118,8 @@ Result<std::vector<Section>> read_sections(const Json& state) {
     FOREBAY_DO(state_member(*json, stage.c_str(), Json::Kind::object, "an object"));
     Section section{.stage = stage, .values = {}};
     for (const auto& [name, member] : values.members()) {
-      if (member.is(Json::Kind::string) && (stage == engine::saver_stage || is_mixture(stage))) {
+      const bool has_texts = stage == engine::saver_stage || stage == engine::combine_stage || is_mixture(stage);
+      if (has_texts && member.is(Json::Kind::string)) {
         section.texts.emplace_back(name, member.string());
         continue;
       }
@@ -128,7 +136,12 @@ Result<Json> document_of(const State& state) {
   Json out = Json::object();
   out.set("version", state_version);
   Json& parts = out.set("plan", Json::object());
-  for (const auto& [name, hash] : state.plan) parts.set(name, hash);
+  std::string branches;
+  for (std::size_t i = 0; const std::string* hash = hash_of(state.plan, branch_part(i)); ++i) branches += *hash;
+  for (const auto& [name, hash] : state.plan) {
+    if (!name.starts_with(branch_prefix)) parts.set(name, hash);
+  }
+  if (!branches.empty()) parts.set(std::string{branches_part}, branches);
   out.set("data", data_json(state.data));
   out.set("sections", sections_json(state.sections));
   out.set("check", checksum(state));
@@ -144,7 +157,13 @@ Result<State> read_document(const Json& json) {
   FOREBAY_TRY(const Json* const parts, state_member(json, "plan", Json::Kind::object, "an object"));
   for (const auto& [name, hash] : parts->members()) {
     FOREBAY_DO(state_member(*parts, name.c_str(), Json::Kind::string, "a string"));
-    out.plan.emplace_back(name, hash.string());
+    if (name != branches_part) {
+      out.plan.emplace_back(name, hash.string());
+      continue;
+    }
+    const std::string& hashes = hash.string();
+    for (std::size_t i = 0; i * branch_digits < hashes.size(); ++i)
+      out.plan.emplace_back(branch_part(i), hashes.substr(i * branch_digits, branch_digits));
   }
   std::ranges::sort(out.plan);
   FOREBAY_TRY(const Json* const check, state_member(json, "check", Json::Kind::string, "a string"));

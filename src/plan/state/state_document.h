@@ -13,8 +13,15 @@
 /// The form of a state document: JSON with a version and a checksum.
 namespace forebay::plan {
 
-/// The parts of a plan and their hashes, by name.
+/// The parts of a plan and their hashes, by name. Those of branches are named "branch/0", "branch/1", …, with hashes of
+/// `branch_digits`.
 using PlanParts = std::vector<std::pair<std::string, std::string>>;
+
+inline constexpr std::string_view branch_prefix = "branch/";
+inline constexpr std::size_t branch_digits = 6;
+[[nodiscard]] inline std::string branch_part(std::size_t branch) {
+  return std::string{branch_prefix} + std::to_string(branch);
+}
 
 /// The content of a state document.
 struct State {
