@@ -18,6 +18,7 @@ import numpy as np
 import ray
 
 import forebay as fb
+from forebay._core import ReceivedMemory
 from forebay.ray._wire import Block, received, sent_of
 
 
@@ -41,12 +42,13 @@ def main() -> None:
     options = parser.parse_args()
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=1 << 30)
     sender = ray.remote(Sender).remote(16, (options.mib << 20) // 16)
+    memory = ReceivedMemory(256 << 20, None)
     seconds: "dict[str, list[float]]" = {"bare": [], "fleet": []}
     for turn in range(options.rounds + 4):
         for way in seconds:
             began = time.perf_counter()
             answer = ray.get(getattr(sender, way).remote())
-            kept = [np.array(array) for array in answer] if way == "bare" else received(answer).batches
+            kept = [np.array(array) for array in answer] if way == "bare" else received(answer, memory).batches
             if turn >= 4:
                 seconds[way].append(time.perf_counter() - began)
             del kept, answer

@@ -18,6 +18,10 @@
 /// Batches that are brought to the memory of a device before they are used.
 namespace forebay {
 
+namespace engine {
+class BufferPool;
+}
+
 /// Tensors on their way to a device. It and the tensors may outlive the Staging that made them.
 class StagedTensors {
  public:
@@ -68,6 +72,26 @@ struct CudaPinning {
 /// Page-locked memory for the batches of any number of runs, for RunOptions::pin_memory (docs/adr/0061). Fails with
 /// Code::config when there is no runtime or no such GPU, with Code::io when memory cannot be locked.
 [[nodiscard]] Result<std::shared_ptr<PinnedMemory>> cuda_pinned_memory(const CudaPinning& options = {});
+
+/// Bytes in memory of ReceivedMemory.
+struct ReceivedBytes {
+  Tensor tensor;               ///< uint8 [size]; owns the memory.
+  std::uint32_t checksum = 0;  ///< CRC-32C of the bytes.
+};
+
+/// Memory for batches that other processes make. It is used again when the last owner drops it, and page-locked on
+/// request. Thread-safe. What it gave may outlive it.
+class ReceivedMemory {
+ public:
+  /// `keep`: bytes that it holds at most for further copies. `pinned`: as RunOptions::pin_memory.
+  explicit ReceivedMemory(std::int64_t keep, const std::shared_ptr<PinnedMemory>& pinned = {});
+  /// Copies the bytes, and reads the checksum from the copy. Fails with Code::io when no more memory can be locked.
+  [[nodiscard]] Result<ReceivedBytes> copy(std::span<const std::byte> bytes);
+  [[nodiscard]] std::int64_t pinned() const;  ///< Bytes that are page-locked now.
+
+ private:
+  std::shared_ptr<engine::BufferPool> pool_;
+};
 
 /// For a program that copies a tensor of a batch to a device in a stream of its own: the tensor's memory is not used
 /// again before the work that was put into the stream so far is done. Copies in the default stream of the GPU of

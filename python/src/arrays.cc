@@ -135,6 +135,10 @@ Tensor to_tensor(nb::handle array, const std::string& what, nb::object& owner) {
       .dtype = *dtype, .shape = Shape{std::move(sizes)}, .data = reinterpret_cast<std::byte*>(PyArray_BYTES(values))};
 }
 
+const void* data_of(nb::handle object) {
+  return PyArray_Check(object.ptr()) ? PyArray_DATA(as_array(object.ptr())) : nullptr;
+}
+
 nb::object to_raw(const Tensor& tensor) {
   const std::int64_t count = tensor.count();
   const std::int64_t size = tensor.byte_splits == nullptr ? 0 : tensor.byte_splits[count];

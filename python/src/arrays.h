@@ -21,6 +21,8 @@ void import_numpy();  ///< Called once, before the others.
 /// The numbers of an array of NumPy, or of what NumPy makes one of, in row-major order. The tensor is valid as long as
 /// `owner`, which it sets. Throws TypeError for an array of other things than numbers; `what` names it.
 [[nodiscard]] Tensor to_tensor(nb::handle array, const std::string& what, nb::object& owner);
+/// Where the values of an array of NumPy lie; null for any other object.
+[[nodiscard]] const void* data_of(nb::handle object);
 /// (offsets, bytes) of a string tensor: read-only views.
 [[nodiscard]] nb::object to_raw(const Tensor& tensor);
 

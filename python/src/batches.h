@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <forebay/batch.h>
 #include <forebay/plan.h>
+#include <forebay/staging.h>
 
 #include "errors.h"
 
@@ -43,8 +45,9 @@ struct SentBatch {
   std::int64_t epoch = 0;
   std::int64_t number = 0;
   std::optional<bool> ends_epoch;
-  std::string position = {};  ///< Batch::position as text.
-  nb::object mask = {};       ///< PyBatch::mask, unless it follows from the numbers of rows.
+  std::string position = {};        ///< Batch::position as text.
+  nb::object mask = {};             ///< PyBatch::mask, unless it follows from the numbers of rows.
+  std::vector<Tensor> memory = {};  ///< Which its arrays lie in, where a ReceivedMemory gave it.
 };
 
 /// The Python object of a batch. It makes each array at its first use and returns the same object afterwards. Used with
@@ -61,6 +64,9 @@ class PyBatch {
 
   /// The batch of a run of this process, or null.
   [[nodiscard]] const Batch* own() const { return sent_ ? nullptr : &batch_; }
+  /// Memory of a ReceivedMemory in which arrays of a batch of another process lie.
+  [[nodiscard]] std::span<const Tensor> memory() const;
+  void own_memory(std::span<const ReceivedBytes* const> parts);  ///< Finds which of the parts its arrays lie in.
   /// Without the position, unless the batch was pickled. AttributeError for a batch of values only, in which it says
   /// that there is no `what`.
   [[nodiscard]] SentBatch facts(const char* what) const;

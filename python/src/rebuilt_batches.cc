@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches that no run of this process made: those that were pickled in another process, and those of values only, which
 // frameworks make when they take a batch apart and put it together again.
+#include <algorithm>
+
 #include <forebay/state.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -35,6 +37,20 @@ SentBatch PyBatch::facts(const char* what) const {
 void PyBatch::known(const char* what) const {
   if (!sent_ || !sent_->values_only) return;
   throw nb::attribute_error((std::string{"this Batch was made of values only; it knows no "} + what).c_str());
+}
+
+std::span<const Tensor> PyBatch::memory() const {
+  return sent_ ? std::span<const Tensor>{sent_->memory} : std::span<const Tensor>{};
+}
+
+void PyBatch::own_memory(std::span<const ReceivedBytes* const> parts) {
+  if (!sent_) throw nb::type_error("a batch of this process has its memory");
+  for (const nb::object& value : made_) {
+    const void* const data = data_of(value);
+    const auto part = std::ranges::find_if(
+        parts, [&](const ReceivedBytes* each) { return data != nullptr && each->tensor.data == data; });
+    if (part != parts.end()) sent_->memory.push_back((*part)->tensor);
+  }
 }
 
 nb::object PyBatch::mask() const {

@@ -10,6 +10,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "arrays.h"
 #include "batches.h"
@@ -103,8 +104,21 @@ PyPinned pinned_memory(std::int64_t gpu, const std::string& library) {
 }
 
 void record(const PyBatch& batch, std::int64_t gpu, std::uintptr_t stream) {
-  const Batch* const own = batch.own();  // null: a batch of another process, in memory of its own
-  if (own != nullptr) value_of(record_stream(*own, gpu, reinterpret_cast<void*>(stream)));
+  auto* const device_stream = reinterpret_cast<void*>(stream);
+  const Batch* const own = batch.own();
+  if (own != nullptr) value_of(record_stream(*own, gpu, device_stream));
+  for (const Tensor& tensor : batch.memory()) value_of(record_stream(tensor, gpu, device_stream));
+}
+
+ReceivedBytes received(ReceivedMemory& memory, nb::handle data) {
+  Py_buffer view{};
+  if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  auto copied = [&] {
+    const Unlocked copying;
+    return memory.copy({static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len)});
+  }();
+  PyBuffer_Release(&view);
+  return value_of(std::move(copied));
 }
 
 }  // namespace
@@ -126,6 +140,27 @@ void bind_staging(nb::module_& module) {
   nb::class_<PyPinned>(module, "PinnedMemory", "Page-locked memory for the batches of runs.");
   module.def("cuda_pinned_memory", &pinned_memory, nb::arg("gpu"), nb::arg("library"),
              "gpu: its number; -1: the current one of this thread. library: the CUDA runtime; empty: the usual one.");
+  nb::class_<ReceivedBytes>(module, "ReceivedBytes", "Bytes in memory of ReceivedMemory.")
+      .def_prop_ro(
+          "array", [](const ReceivedBytes& self) { return to_array(self.tensor); },
+          nb::sig("def array(self) -> typing.Any"), "uint8 [size], over that memory.")
+      .def_prop_ro(
+          "checksum", [](const ReceivedBytes& self) { return self.checksum; }, "CRC-32C.");
+  nb::class_<ReceivedMemory>(module, "ReceivedMemory", "Memory for batches of other processes, which is used again.")
+      .def(
+          "__init__",
+          [](ReceivedMemory* self, std::int64_t keep, const PyPinned* pinned) {
+            new (self) ReceivedMemory{keep, pinned == nullptr ? nullptr : pinned->memory};
+          },
+          nb::arg("keep"), nb::arg("pinned").none())
+      .def("copy", &received, nb::arg("data"),
+           nb::sig("def copy(self, data: bytes | memoryview | typing.Any) -> ReceivedBytes"),
+           "A copy of the bytes of an object with a contiguous buffer.")
+      .def_prop_ro("pinned", &ReceivedMemory::pinned, "Bytes that are page-locked now.");
+  module.def(
+      "own_memory", [](PyBatch& batch, const std::vector<const ReceivedBytes*>& parts) { batch.own_memory(parts); },
+      nb::arg("batch"), nb::arg("parts"),
+      "Arrays of a batch that was pickled lie in these parts: record_stream of the batch is theirs, too.");
   module.def("record_stream", &record, nb::arg("batch"), nb::arg("gpu"), nb::arg("stream"),
              "The memory of the batch is not used again before the work that was put into the stream so far is done.");
   module.def("make_staging", &make_staging, nb::arg("gpu"), nb::arg("library"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import pathlib
+import pickle
 import tempfile
 import types
 from typing import Any, Iterator
@@ -17,6 +18,7 @@ from test_pinned import fake_cudart
 import numpy as np
 
 import forebay as fb
+from forebay import _core
 
 SIDE_STREAM = 4096
 ROWS, WIDTH = 60, 5000
@@ -70,6 +72,19 @@ def batches() -> Iterator[Any]:
         yield from loader
 
 
+def received() -> Iterator[Any]:
+    """The same batches as they come from another process, in memory that is used again."""
+    memory = _core.ReceivedMemory(1 << 20, _core.cuda_pinned_memory(-1, ""))
+    with fb.arrays({"x": X}).batch(size=2).load(threads=1) as loader:
+        for batch in loader:
+            buffers: "list[pickle.PickleBuffer]" = []
+            header = pickle.dumps(batch, 5, buffer_callback=buffers.append)
+            parts = [memory.copy(buffer.raw()) for buffer in buffers]
+            made = pickle.loads(header, buffers=[part.array for part in parts])
+            _core.own_memory(made, parts)
+            yield made
+
+
 def all_rows(tensors: list[Any]) -> bool:
     return bool(torch.equal(torch.cat(tensors), torch.from_dlpack(X)))
 
@@ -90,6 +105,13 @@ def copies_of_a_tensor_batch_do_so_too(folder: pathlib.Path) -> None:
             fb.torch.record_stream(batch)
         gpu.finish()
         assert gpu.waited == 0 and all_rows(device) and all_rows(by_hand)
+
+
+def copies_of_a_batch_of_another_process_do_so_too(folder: pathlib.Path) -> None:
+    with Gpu() as gpu:
+        device = [fb.torch.to(batch, "cuda:0")["x"] for batch in received()]
+        gpu.finish()
+        assert gpu.waited == 0 and all_rows(device)
 
 
 def an_array_of_an_unknown_batch_is_waited_for(folder: pathlib.Path) -> None:

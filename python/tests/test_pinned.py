@@ -62,6 +62,37 @@ def test_batches_are_page_locked_once_and_unlocked_at_the_end(tmp_path: pathlib.
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+RECEIVED = """
+import ctypes, pickle, sys
+import numpy as np
+import forebay as fb
+from forebay import _core
+
+device = ctypes.CDLL(sys.argv[1])
+device.fake_cuda_registered.restype = ctypes.c_long
+memory = _core.ReceivedMemory(1 << 20, _core.cuda_pinned_memory(-1, ""))
+plain = _core.ReceivedMemory(1 << 20, None)
+for turn in range(50):
+    sent = np.arange(20_000, dtype=np.int64) * turn
+    part, other = memory.copy(sent), plain.copy(sent)
+    assert part.checksum == other.checksum == _core.crc32c(sent) and (part.array.view(np.int64) == sent).all()
+    part.array[:] = 0   # its own
+    assert sent[1] == turn and memory.pinned >= part.array.nbytes and plain.pinned == 0
+assert device.fake_cuda_registrations() == 3, device.fake_cuda_registrations()   # one tries, two are in turns
+assert memory.copy(b"").array.shape == (0,) and memory.copy(b"").checksum == 0
+kept = memory.copy(b"four").array
+del memory, part
+assert bytes(kept) == b"four" and device.fake_cuda_registered() > 0
+del kept
+assert device.fake_cuda_registered() == 0
+"""
+
+
+def test_memory_of_received_batches_is_page_locked_once_and_used_again(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([sys.executable, "-c", RECEIVED, str(fake_cudart(tmp_path))], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 def test_without_a_gpu_load_says_what_it_looked_for() -> None:
     if any(pathlib.Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg")):
         pytest.skip("a GPU is at hand")
@@ -78,4 +109,5 @@ def test_pin_memory_is_true_or_false() -> None:
 
 def test_torch_tensors(tmp_path: pathlib.Path) -> None:
     run_cases("pinned_cases", ["copies_of_to_go_on_and_nothing_is_overwritten", "copies_of_a_tensor_batch_do_so_too",
+                               "copies_of_a_batch_of_another_process_do_so_too",
                                "an_array_of_an_unknown_batch_is_waited_for"], tmp_path)

@@ -36,6 +36,13 @@ def test_every_row_once(tmp_path: pathlib.Path) -> None:
         assert len(rows) == 203 and found == wanted
 
 
+def test_relative_paths_count_from_the_folder_of_the_driver(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_counts(tmp_path, 20)
+    monkeypatch.chdir(tmp_path)
+    rows: "list[Any]" = ray.data.read_datasource(fr.Datasource(counts("counts.tfrecord").batch(4), batches_per_task=2)).take_all()
+    assert sorted(row["y"] for row in rows) == list(range(20))
+
+
 def test_ranks_of_ray_train(tmp_path: pathlib.Path) -> None:
     """Each process of a train_loop has the shard of its rank, and goes on from the state of a checkpoint."""
     train = pytest.importorskip("ray.train")

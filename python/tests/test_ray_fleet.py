@@ -25,7 +25,6 @@ import forebay as fb
 import forebay.ray as fr
 from forebay.errors import Cancelled, ConfigError, DataError, StateError
 from forebay.ray._security import check_cluster
-from forebay.ray._wire import Block, received, sent_of
 from forebay.ray._worker import _made, check_identity
 
 KILLS = 500 if os.environ.get("FOREBAY_LONG_TESTS") else 20
@@ -292,22 +291,6 @@ def test_a_loader_that_is_closed_or_dropped_leaves_no_thread(pipeline: Any) -> N
         assert not threads()
 
 
-def test_a_block_is_checked_where_it_arrives(pipeline: Any) -> None:
-    with pipeline.load() as loader:
-        batches = [(next(loader), 0.25), (next(loader), 0.5)]
-    wanted = [values_of(batch) for batch, _ in batches]
-    sent = sent_of(Block([*batches, ({"none": np.zeros((0, 3))}, 1.0)], True, None), 0.5)   # type: ignore[list-item]
-    block = received(sent)
-    assert [values_of(batch) for batch, _ in block.batches[:2]] == wanted and [share for _, share in block.batches] == [0.25, 0.5, 1.0]
-    assert sent.batches == 3 and sent.last and block.ended and block.batches[2][0]["none"].shape == (0, 3)
-    place = next(at for at, array in enumerate(sent.arrays) if array.size)
-    arrays = list(sent.arrays)
-    arrays[place] = arrays[place].copy()
-    arrays[place][0] ^= 1
-    with pytest.raises(DataError, match="a block of batches arrived with other bytes than its worker has sent"):
-        received(sent._replace(arrays=arrays))
-
-
 # ---- what is refused
 def test_names(pipeline: Any) -> None:
     with pytest.raises(ConfigError, match="there is no fleet 'none'; there is none: start one with"):
@@ -321,6 +304,11 @@ def test_names(pipeline: Any) -> None:
             fr.load("one", shard=None, window="80MB")
         with pytest.raises(ConfigError, match=r"window: 1000000000 bytes are more than half of the object store of this machine, which has \d+ bytes"):
             fr.load("one", shard=None, window=10**9)
+        with pytest.raises(TypeError, match="pin_memory: must be True or False; found 'cuda:0'"):
+            fr.load("one", pin_memory="cuda:0")   # type: ignore[arg-type]
+        if not pathlib.Path("/dev/nvidiactl").exists():
+            with pytest.raises(ConfigError, match="load without pin_memory"):
+                fr.load("one", pin_memory=True)
 
 
 def test_ranges(pipeline: Any) -> None:

@@ -7,10 +7,11 @@ import threading
 import uuid
 from typing import Any, Callable, Optional
 
+from forebay._core import PinnedMemory, ReceivedMemory
 from forebay._notices import inform
 from forebay.errors import ConfigError, Error
 from forebay.ray._api import exceptions, ray
-from forebay.ray._dispatch import Dispatcher, Hand, Lost
+from forebay.ray._dispatch import MAX_BLOCK_BYTES, Dispatcher, Hand, Lost
 from forebay.ray._scaling import Report
 from forebay.ray._worker import Job, Worker
 
@@ -18,6 +19,8 @@ from forebay.ray._worker import Job, Worker
 LOOK = 1.0
 #: The share of an object store that the windows of a machine may have.
 SHARE = 0.5
+#: Bytes of memory of blocks that a trainer has done with, and that the next ones are copied to.
+KEPT_BYTES = 4 * MAX_BLOCK_BYTES
 _GONE = (exceptions.RayActorError, exceptions.ObjectLostError, exceptions.WorkerCrashedError, exceptions.NodeDiedError)
 
 
@@ -66,10 +69,11 @@ class LocalHand:
 class Crew:
     """Who makes the blocks of one trainer: the fleet's workers, who come and go, and one in this process."""
 
-    def __init__(self, name: str, fleet: Any, job: Job, local_threads: int, window: int) -> None:
+    def __init__(self, name: str, fleet: Any, job: Job, local_threads: int, window: int, pinned: "Optional[PinnedMemory]") -> None:
         self._name = name
         self._fleet = fleet
         self._window = window
+        self._memory = ReceivedMemory(KEPT_BYTES, pinned)
         self._trainer = uuid.uuid4().hex
         self._node: str = ray.get_runtime_context().get_node_id()
         self._local = LocalHand(job, local_threads) if local_threads else None
@@ -99,9 +103,14 @@ class Crew:
         return self._fleet.members.remote(self._trainer, self._node, self._window, report)
 
     def begin(self, shard: Any, first: int) -> Dispatcher:
-        self._dispatcher = Dispatcher(shard, first, self._window, self._tell, self._lost)
+        self._dispatcher = Dispatcher(shard, first, self._window, self._memory, self._tell, self._lost)
         self._dispatcher.staff(self._all())
         return self._dispatcher
+
+    @property
+    def pinned(self) -> int:
+        """Bytes that are page-locked."""
+        return self._memory.pinned
 
     def end(self, dispatcher: Dispatcher) -> None:
         if self._dispatcher is dispatcher:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Protocol
 
 from forebay._binding import Binding, Limits, Quarantined
+from forebay._core import ReceivedMemory
 from forebay.errors import Cancelled, DataError
 from forebay.ray._wire import Block, Sent, received
 
@@ -71,9 +72,11 @@ class Figures(NamedTuple):
 class Dispatcher:
     """The blocks of one shard from batch `first` on. window: bytes of blocks that are made and not taken."""
 
-    def __init__(self, shard: Any, first: int, window: int, tell: "Callable[[str], None]", lost: "Callable[[str], None]") -> None:
+    def __init__(self, shard: Any, first: int, window: int, memory: ReceivedMemory, tell: "Callable[[str], None]",
+                 lost: "Callable[[str], None]") -> None:
         self._shard = shard
         self._window = window
+        self._memory = memory
         self._tell = tell
         self._lost = lost
         self._binding = Binding(limits=Limits(bytes=window))
@@ -179,7 +182,7 @@ class Dispatcher:
                 result = self._quarantine(number, result)
             elif isinstance(result, Sent):
                 try:
-                    result = received(result)
+                    result = received(result, self._memory)
                 except Exception as failure:
                     result = failure
             self._bounds.pop(number, None)

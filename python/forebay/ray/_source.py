@@ -102,7 +102,8 @@ class FleetRun(MapRun):
 
     def stats(self) -> "FleetStats":
         dispatcher = self._fleet_source.dispatcher
-        return FleetStats(super().stats(), None if dispatcher is None else dispatcher.figures(), self._fleet_source._at[0])
+        return FleetStats(super().stats(), None if dispatcher is None else dispatcher.figures(), self._fleet_source._at[0],
+                          self._crew.pinned)
 
     def close(self) -> None:
         _end(self._fleet_source, self._crew)

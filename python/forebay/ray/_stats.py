@@ -16,14 +16,15 @@ class FleetStats(MappedStats):
     blocks            that workers made; `again` of them because a worker was gone, `hedged` because one was slow, and `dropped` came twice
     deaths            of workers that made a block
     waiting_bytes     of blocks that are made and not taken
+    memory_pinned     bytes that are page-locked for blocks
     workers           that make blocks now
     refused           by worker: why its batches are not those of the fleet
     by_worker         by worker: its blocks, and the mean seconds of one
     """
 
-    def __init__(self, stats: MappedStats, figures: Optional[Figures], batches: int) -> None:
+    def __init__(self, stats: MappedStats, figures: Optional[Figures], batches: int, pinned: int) -> None:
         super().__init__(stats._stats, [])
-        self.batches = batches
+        self.batches, self.memory_pinned = batches, pinned
         found = figures or Figures()
         self.stalled_seconds, self.blocks, self.again, self.hedged = found.stalled, found.blocks, found.again, found.hedged
         self.dropped, self.deaths, self.waiting_bytes, self.workers = found.dropped, found.deaths, found.waiting, found.workers

@@ -2,7 +2,7 @@
 """Blocks on their way from a worker to a trainer.
 
 A block is pickled with its arrays out of band, so that Ray stores them as they are and maps them where they are read. The reader copies
-each once, into memory of its own that may be written to, and compares the checksum of the copy. Reading a block runs what the
+each once, into memory of its own that may be written to and is used again, and compares the checksum of the copy. Reading a block runs what the
 worker has pickled: workers are as much trusted as the program itself, as everywhere in Ray.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, List, NamedTuple, Optional
 
 import numpy as np
 
-from forebay._core import crc32c
+from forebay._core import Batch, ReceivedMemory, crc32c, own_memory
 from forebay._map.faults import sendable
 from forebay.errors import DataError
 
@@ -58,15 +58,16 @@ def sent_of(block: Block, seconds: float) -> Sent:
                 block.ended or block.failure is not None)
 
 
-def received(sent: Sent) -> Block:
-    """The block, in memory of its own. Raises DataError when it is not what was sent."""
-    arrays: "List[Any]" = []
-    checksums = [crc32c(sent.header)]
-    for array in sent.arrays:
-        arrays.append(np.array(array))
-        checksums.append(crc32c(arrays[-1]))   # while the copy is in the cache
-    if checksums != sent.checksums:
+def received(sent: Sent, memory: ReceivedMemory) -> Block:
+    """The block, whose arrays lie in `memory`. Raises DataError when it is not what was sent, and IOFault when memory cannot be
+    page-locked."""
+    parts = [memory.copy(array) for array in sent.arrays]
+    if [crc32c(sent.header), *(part.checksum for part in parts)] != sent.checksums:
         raise DataError("a block of batches arrived with other bytes than its worker has sent: the checksums differ; check the memory and the "
                         "network of the machine that made it", code="data", detail="data_loss")
-    block: Block = pickle.loads(sent.header, buffers=arrays)
+    block: Block = pickle.loads(sent.header, buffers=[part.array for part in parts])
+    if memory.pinned:
+        for batch, _ in block.batches:
+            if isinstance(batch, Batch):   # not that of a function of `map`, whose copies to a GPU are waited for
+                own_memory(batch, parts)
     return block

@@ -8,11 +8,13 @@ import json
 import os
 import socket
 import time
-from typing import Any, Mapping, NamedTuple, Optional, Union
+from typing import Any, Iterator, Mapping, NamedTuple, Optional, Union
 
 import forebay
+from forebay._core import Plan
 from forebay.errors import ConfigError, StateError
 from forebay.loader import Loader
+from forebay.loader import plan as plan_of
 from forebay.ray._wire import Block, Sent, sent_of
 
 #: Loaders that a worker keeps, one for each shard that it has made blocks for.
@@ -51,6 +53,24 @@ class Job(NamedTuple):
         with self._start(None, None) as loader:
             loader.seek(0)
             return self._replace(identity=loader.identity())
+
+    def plan(self) -> Plan:
+        """The plan, without the functions of `map`."""
+        made = getattr(self.document, "plan", None)
+        plan: Plan = plan_of(self.document) if made is None else made()
+        return plan
+
+    @contextlib.contextmanager
+    def in_its_folder(self) -> "Iterator[None]":
+        """A block in which relative paths count from the folder of the job. A machine that has no such folder finds files by absolute
+        paths."""
+        before = os.getcwd()
+        with contextlib.suppress(OSError):
+            os.chdir(self.folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
 
     def _start(self, shard: Any, threads: Optional[int]) -> Loader:
         options: "dict[str, Any]" = {"threads": threads or self.threads, "memory": self.memory, "shard": shard, "index_dir": self.index_dir}

@@ -33,8 +33,7 @@ class Datasource(_base):   # type: ignore[misc]
         ds = ray.data.read_datasource(fr.Datasource("eval.json"))
         ds.map_batches(Model).write_parquet("predictions")
 
-    doc                a Pipeline, a document, or the path of one; its run has an end. Tasks have another working directory: the files of a Pipeline
-                       or dict have absolute paths, those of a document by path count from its folder
+    doc                a Pipeline, a document, or the path of one; its run has an end. Files are found by the same paths on every machine
     batches_per_task   of one read task; None: what gives as many tasks as Ray Data asks for
     threads            of one task
 
@@ -76,7 +75,7 @@ def _length(loader: Loader) -> int:
 
 def _tables(job: Job, first: int, end: int) -> "Iterator[Any]":
     """The batches from `first` on, below `end`, each a table."""
-    with job.load() as loader:
+    with job.in_its_folder(), job.load() as loader:
         loader.seek(first)
         for number in range(first, end):
             yield _table(next(loader), number)

@@ -10,6 +10,7 @@ from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.loader import Document
 from forebay.ray._api import exceptions, ray
+from forebay.ray._indexes import make_indexes
 from forebay.ray._keeper import NAMESPACE, Keeper, actor_name
 from forebay.ray._security import check_cluster
 from forebay.ray._worker import job_of
@@ -37,7 +38,8 @@ class Fleet:
     worker        Ray's options of a worker's actor: num_cpus, memory, resources, label_selector, runtime_env, …
     insecure      allows a cluster that other machines may send code to without a token
 
-    Plans once, in this process; a worker whose plan, files or version differ is refused, and the message names the difference. The fleet lives
+    Indexes that the orders of the job need and that nobody has made are made first, by tasks on all machines; they lie beside the files, or below
+    `index_dir`, which must be a folder that all see. Plans once, in this process; a worker whose plan, files or version differ is refused, and the message names the difference. The fleet lives
     until `close`, the end of its `with` block, or the end of the cluster, also when this process ends: trainers do not need it. Workers that
     die are started again. Raises ConfigError for a job whose batches cannot be made by number, whose functions cannot be pickled, or for a
     name that is taken.
@@ -59,6 +61,7 @@ class Fleet:
             ray.cloudpickle.dumps(job.document)
         except Exception as problem:
             raise ConfigError(f"the pipeline cannot be sent to workers: {problem}", code="config", detail="invalid_argument") from problem
+        make_indexes(job)
         self._job = job.planned()
         try:
             self._actor = ray.remote(Keeper).options(name=actor_name(name), namespace=NAMESPACE, lifetime="detached", max_restarts=-1,
