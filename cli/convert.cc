@@ -24,6 +24,7 @@ namespace {
 
 struct Convert {
   std::vector<std::string> paths;  // inputs, and the output at the end
+  std::string document;            // instead of inputs
   std::string from, to;
   std::string input_compression = "auto";
   std::string compression;
@@ -61,6 +62,7 @@ void add_if(std::vector<std::string>& out, const char* option, const std::string
 /// The same command for the program in Python, which reads and writes all formats.
 std::vector<std::string> arguments_of(const Convert& asked) {
   std::vector<std::string> out;
+  add_if(out, "--document", asked.document);
   add_if(out, "--from", asked.from);
   add_if(out, "--to", asked.to);
   add_if(out, "--input-compression", asked.input_compression == "auto" ? "" : asked.input_compression);
@@ -146,17 +148,22 @@ Result<void> copy(const Convert& asked, const std::vector<std::string>& inputs, 
   return {};
 }
 
+Result<void> in_python(const Convert& asked) {
+  return run_python(
+      "forebay._conversion.command", arguments_of(asked),
+      "convert: between TFRecord files nothing is needed, but other formats (which need pyarrow, too), --document, "
+      "--select, --drop and --lists are the work of Python");
+}
+
 Result<void> convert(const Convert& asked) {
+  if (!asked.document.empty()) return in_python(asked);
   if (asked.paths.size() < 2)
     return Error{Code::config, Detail::invalid_argument, "convert: name the inputs, and the output at the end"};
   const std::string& out = asked.paths.back();
   const std::vector<std::string> inputs{asked.paths.begin(), asked.paths.end() - 1};
   FOREBAY_TRY(const std::vector<std::string> paths, expand_files(inputs, ""));
   if (copies_records(asked, paths, out)) return copy(asked, inputs, out);
-  return run_python(
-      "forebay._conversion.command", arguments_of(asked),
-      "convert: between TFRecord files nothing is needed, but other formats (which need pyarrow, too), --select, "
-      "--drop and --lists are the work of Python");
+  return in_python(asked);
 }
 
 }  // namespace
@@ -167,6 +174,9 @@ void add_convert(CLI::App& app, Command& command) {
   const auto formats =
       CLI::IsMember(std::vector<std::string>{"tfrecord", "parquet", "arrow", "tar", "csv", "npy", "npz"});
   verb->add_option("IN… OUT", asked->paths, "Files and patterns, and the output: its name says the format")->required();
+  verb->add_option("--document", asked->document,
+                   "Instead of inputs: the rows of this pipeline document, before its batch")
+      ->check(not_empty());
   verb->add_option("--from", asked->from, "Format of the inputs, if their names do not say it")->check(formats);
   verb->add_option("--to", asked->to, "Format of the output, if its name does not say it")->check(formats);
   verb->add_option("--input-compression", asked->input_compression, "Compression of the inputs")

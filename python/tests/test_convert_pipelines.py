@@ -2,6 +2,7 @@
 """Conversions of pipelines, of folders, and of files that only a pipeline reads."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import struct
@@ -94,6 +95,58 @@ def test_text_of_csv_is_text_where_all_of_it_is(tmp_path: pathlib.Path, content:
     assert ("string" in str(schema.field("a").type)) == text and ("binary" in str(schema.field("a").type)) != text
 
 
+CALLS: "list[int]" = []
+
+
+def tokens(row: Any) -> "dict[str, Any]":
+    CALLS.append(int(row["x"]))
+    return {"x": row["x"], "ids": np.arange(row["x"] % 4)}
+
+
+def twice(row: Any) -> "dict[str, Any]":
+    return {"x": row["x"] * 2, "ids": row["ids"]}
+
+
+@pytest.mark.parametrize("options", [{}, {"files": 3}, {"files": 3, "threads": 2}, {"files": 2, "shuffle": True, "seed": 4}])
+@pytest.mark.parametrize("name", ["last", "filter", "mixture", "two"])
+def test_what_functions_make_of_rows_is_stored(tmp_path: pathlib.Path, name: str, options: "dict[str, Any]") -> None:
+    def rows(first: int) -> fb.Pipeline:
+        return fb.arrays({"x": np.arange(first, first + 40)}, name=f"from {first}").map(tokens, per="row", workers=0)
+
+    pipe = {"last": lambda: rows(0), "filter": lambda: rows(0).filter("x % 2 == 0"), "two": lambda: rows(0).map(twice, per="row", workers=0),
+            "mixture": lambda: fb.mix([rows(0), rows(100)], weights=[1, 2]).shuffle("global").seed(3)}[name]()
+    CALLS.clear()
+    made = fb.convert(pipe, tmp_path / "a.parquet", **options)
+    if name == "last" and not options:
+        assert len(CALLS) <= 40 + 2 * 264 and set(CALLS) == set(range(40))
+    back = fb.parquet([file.path for file in made])
+    wanted = pipe.shuffle("global").seed(4) if "shuffle" in options else pipe
+    assert rows_of(back) == rows_of(wanted) and len(rows_of(back)) >= {"last": 40, "two": 40, "filter": 20, "mixture": 50}[name]
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_the_rows_of_a_document_are_written_by_the_command(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, batch: bool) -> None:
+    (tmp_path / "data").mkdir()
+    fb.write_records(tmp_path / "data" / "a.tfrecord", [fb.encode_example({"x": i}) for i in range(20)])
+    pipe = fb.mix([fb.tfrecord(["a.tf*"]).example({"x": fb.fixed("int64")}).filter("x % 3 == 0")], weights=[1]).shuffle("global").seed(5)
+    document = tmp_path / "data" / "train.json"   # whose files count from its folder
+    document.write_text(json.dumps((pipe.batch(4) if batch else pipe).to_dict()))
+
+    def command(*arguments: Any) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+        return subprocess.run([COMMAND, "convert", *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
+
+    out = tmp_path / "out.parquet"
+    done = command("--document", document, out)
+    assert (done.returncode, done.stdout) == (0, f"{out}: 7 rows\n"), done.stderr
+    monkeypatch.chdir(tmp_path / "data")
+    assert rows_of(fb.parquet([str(out)])) == rows_of(pipe)
+    assert "--document names the inputs; give only the output beside it" in command("--document", document, "a.tfrecord", out).stderr
+    document.write_text(json.dumps(pipe.batch(4).cast("x", "float32").to_dict()))
+    assert "convert writes rows, without the batches of" in command("--document", document, "other.parquet").stderr
+    assert not (tmp_path / "other.parquet").exists()
+
+
 def test_a_conversion_of_a_pipeline_goes_on_and_refuses_another(pictures: pathlib.Path) -> None:
     pipe = fb.whole_file("img/*/*.png", label_from="folder").record("image")
     fb.convert(pipe, "a.tfrecord", files=3)
@@ -108,7 +161,8 @@ def test_a_conversion_of_a_pipeline_goes_on_and_refuses_another(pictures: pathli
 
 @pytest.mark.parametrize("pipe, words", [
     ("rows.batch(4)", "makes batches, and convert writes rows; leave its batch out"),
-    ("rows.batch(4).map(dict)", "ends with map, whose results are batches of the program"),
+    ("rows.batch(4).map(dict)", "makes batches, and convert writes rows; leave its batch out"),
+    ("rows.map(dict)", r"map\(dict\) is given batches and stands before convert; put it behind the batch, or say map\(dict, per=\"row\"\)"),
     ("rows", "from_: is for files; the inputs are a pipeline"),
 ])
 def test_what_is_refused(tmp_path: pathlib.Path, pipe: str, words: str) -> None:

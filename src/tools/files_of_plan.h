@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <forebay/format.h>
@@ -16,7 +18,7 @@ inline void add_readers(const Program& program, std::vector<const Program*>& out
   for (const Program& branch : reads.branches) add_readers(branch, out);
 }
 
-/// The programs of a plan that read files: not those of rows that the program holds.
+/// The programs of a plan that read records of files: not those of rows that come ready.
 [[nodiscard]] inline std::vector<const Program*> readers_of_files(const Program& program) {
   std::vector<const Program*> out;
   add_readers(program, out);
@@ -24,10 +26,11 @@ inline void add_readers(const Program& program, std::vector<const Program*>& out
   return out;
 }
 
-/// Why a tool that looks into files has nothing to do.
-[[nodiscard]] inline Error no_files() {
+/// Why a tool that looks into records has nothing to do; `so` says what follows.
+[[nodiscard]] inline Error no_records(std::string_view so) {
   return {Code::config, Detail::invalid_argument,
-          "the source of this plan is rows that the program holds: it has no files"};
+          "the rows of this plan are arrays, in memory or in files, or are given by the program, and no records: " +
+              std::string{so}};
 }
 
 }  // namespace forebay::engine

@@ -185,7 +185,7 @@ Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOption
   if (options.only_needed) {
     std::erase_if(readers, [](const engine::Program* reader) { return !engine::reaches_by_number(*reader); });
   } else if (readers.empty()) {
-    return engine::no_files();
+    return engine::no_records("no index is needed");
   }
   std::erase_if(readers, [](const engine::Program* reader) { return reader->source.files_a_part > 0; });
   if (readers.empty() && !options.only_needed)

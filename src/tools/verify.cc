@@ -215,7 +215,7 @@ Result<std::vector<FileReport>> verify(const std::vector<std::string>& paths, co
 Result<std::vector<FileReport>> verify(const Plan& plan, const VerifyOptions& options) {
   FOREBAY_DO(engine::check_threads(options.threads));
   const std::vector<const engine::Program*> readers = engine::readers_of_files(engine::program_of(plan));
-  if (readers.empty()) return engine::no_files();
+  if (readers.empty()) return engine::no_records("they have no checksums to verify");
   std::vector<FileReport> out;
   for (const engine::Program* reader : readers) {
     FOREBAY_TRY(std::vector<FileReport> some, engine::look_through(reader->source, options, {}));

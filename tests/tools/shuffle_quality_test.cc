@@ -63,9 +63,10 @@ TEST(Tools, LookAtRowsOnlyWhereTheyNeedNoFile) {
   const auto quality = shuffle_quality(*plan);
   ASSERT_TRUE(quality.ok()) << quality.error().text();
   EXPECT_EQ(std::make_pair(quality->rows, quality->displacement), std::make_pair(std::int64_t{4}, 0.0));
-  const std::string fault = "the source of this plan is rows that the program holds: it has no files";
-  EXPECT_EQ(verify(*plan).error().message(), fault);
-  EXPECT_EQ(index_files(*plan).error().message(), fault);
+  const std::string fault =
+      "the rows of this plan are arrays, in memory or in files, or are given by the program, and no records: ";
+  EXPECT_EQ(verify(*plan).error().message(), fault + "they have no checksums to verify");
+  EXPECT_EQ(index_files(*plan).error().message(), fault + "no index is needed");
 }
 
 TEST(Tools, MeasureTheShuffleOfMoreWholeFilesThanAPartHas) {

@@ -8,6 +8,7 @@ import sys
 from typing import Any, Optional, Sequence
 
 from forebay._conversion.convert import FORMATS, convert
+from forebay._conversion.pipelines import of_document
 from forebay.errors import EXIT_CODES, Error
 
 __all__ = ["main"]
@@ -15,8 +16,10 @@ __all__ = ["main"]
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     asked = _parser().parse_args(arguments)
-    if len(asked.paths) < 2:
+    if asked.document is None and len(asked.paths) < 2:
         return _failed(asked.json, "config", "invalid_argument", "convert: name the inputs, and the output at the end")
+    if asked.document is not None and len(asked.paths) > 1:
+        return _failed(asked.json, "config", "invalid_argument", "convert: --document names the inputs; give only the output beside it")
     index, _, count = asked.shard.partition("/")
     try:
         shard = int(index), int(count)
@@ -24,7 +27,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return _failed(asked.json, "config", "invalid_argument", f"--shard: must be I/N, found '{asked.shard}'")
     shows = not asked.json and sys.stderr.isatty()
     try:
-        files = convert(asked.paths[:-1], asked.paths[-1], from_=asked.from_, to=asked.to, files=asked.files,
+        inputs = asked.paths[:-1] if asked.document is None else of_document(asked.document)
+        files = convert(inputs, asked.paths[-1], from_=asked.from_, to=asked.to, files=asked.files,
                         file_size=asked.file_size, shuffle=asked.shuffle, seed=asked.seed, select=asked.select or None,
                         drop=asked.drop or None, lists=asked.lists or None, compression=asked.compression, input_compression=asked.input_compression,
                         narrow=asked.narrow, shard=shard, index=not asked.no_index, threads=asked.threads,
@@ -50,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="forebay convert", description="Writes data sets anew: other formats, files, order, "
                                      "compression.")
     parser.add_argument("paths", nargs="+", metavar="IN… OUT", help="files, patterns and folders, and the output: its name says the format")
+    parser.add_argument("--document", help="instead of inputs: the rows of this pipeline document, before its batch")
     parser.add_argument("--from", dest="from_", choices=FORMATS, help="format of the inputs, if their names do not say it")
     parser.add_argument("--to", choices=FORMATS, help="format of the output, if its name does not say it")
     parser.add_argument("--input-compression", default="auto")

@@ -49,7 +49,8 @@ def convert(inputs: "Union[Paths, PipelineBase]", out: Path, *, from_: Optional[
     from_, to          "tfrecord", "parquet", "arrow", "tar", "csv", "npy" or "npz"; left out: as the names say
     files              number of output files; their numbers of rows differ by 1 at most. Left out: 1
     file_size          instead: about as much content in each file, as bytes or "256MiB"
-    shuffle, seed      write in the order of a global shuffle. Parquet and Arrow files are read into memory for that
+    shuffle, seed      write in the order of a global shuffle. Parquet and Arrow files are read into memory for that. A pipeline then
+                       draws with this seed, too
     select, drop       names of features that are written, or left out
     lists              names of tensors whose rows are lists of frames: a TFRecord file then has SequenceExamples, and these are
                        their lists. Left out: as in SequenceExamples that are read, or in tables that were made of them
@@ -260,7 +261,7 @@ class _Run:
         from forebay._conversion import inputs
         if self._rows is not None:
             from forebay._conversion.pipelines import PipelineRows
-            return PipelineRows(self._rows, paths, wanted)
+            return PipelineRows(self._rows, paths, wanted, self._seed)
         if self._source == "tfrecord":
             return inputs.Examples(paths, wanted, compression, self._threads)
         if self._source in ("parquet", "arrow"):
