@@ -128,9 +128,10 @@ class Loader:
             return batches
         if self.plan.epochs is None and epochs is None:
             raise TypeError("a run for ever has no number of batches; loader.steps_per_epoch is that of an epoch")
+        if any(stage["where"] == "source" and stage["plugin"] == "feed" for stage in self.plan.stages):
+            raise TypeError(f"{what} is not known before the program has made all rows")
         asked = "plan.count(per_epoch=True)" if epochs else "plan.count()"
-        raise TypeError(f"{what} is not known without decoding the records; loader.{asked} counts them, which may take as "
-                        "long as a run")
+        raise TypeError(f"{what} is not known without decoding the records; loader.{asked} counts them, which may take as long as a run")
 
     def __bool__(self) -> bool:
         return True

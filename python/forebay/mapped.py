@@ -313,7 +313,7 @@ class MappedStats:
     def bottleneck(self) -> str:
         """The stage that limits the run, in one sentence."""
         total = self._stats.seconds
-        if not self._waits or self.map_seconds < max(0.1 * total, self._stats.consumer_wait_seconds):
+        if total <= 0 or not self._waits or self.map_seconds < max(0.1 * total, self._stats.consumer_wait_seconds):
             return self._stats.bottleneck
         name, workers, seconds = max(self._waits, key=lambda wait: wait[2])
         return (f"map is the bottleneck: the loop waited {100 * min(1.0, seconds / total):.0f} % of the time for {name} "

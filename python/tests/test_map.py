@@ -80,3 +80,14 @@ def test_what_a_function_returned_is_shown_on_one_line() -> None:
     assert shown == "MappedBatch(x: float32[2,200,2], text: str of 3, n: {y: int64[2]})"
     shown = repr(next(fb.arrays(rows).batch(2).map(lambda batch: (batch["x"], batch["y"])).load()))
     assert shown == "TupleBatch(float32[2,200,2], int64[2])"
+
+
+def test_before_the_first_batch_there_are_stats_and_a_reason_why_there_is_no_length() -> None:
+    batches = fb.arrays({"x": np.arange(8)}).batch(4).map(dict)
+    with batches.load() as loader:
+        assert str(loader.stats()).splitlines()[-1] == loader.stats().bottleneck
+    rows = fb.arrays({"x": np.arange(8)}).map(lambda row: {"x": row["x"]}, per="row").batch(4)
+    with rows.load() as loader, pytest.raises(TypeError, match="^the number of batches is not known before the program has made all rows$"):
+        len(loader)
+    with pytest.raises(fb.StateError, match="the rows that functions of the program make are known when a run has made them: count its batches"):
+        rows.plan().count()

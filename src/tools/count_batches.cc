@@ -51,10 +51,15 @@ Result<void> index_all(const Program& program, const CountOptions& options,
 }
 
 /// Whether no rows come from the program while the run goes on.
-bool can_be_read_again(const Program& program) {
-  if (program.made) return can_be_read_again(*program.made);
-  if (!program.branches.empty()) return std::ranges::all_of(program.branches, can_be_read_again);
-  return !program.source.rows || program.source.rows->resident();
+/// Fails where rows come from the program while a run reads them.
+Result<void> check_rows_are_at_hand(const Program& program) {
+  if (program.made) return check_rows_are_at_hand(*program.made);
+  for (const Program& branch : program.branches) FOREBAY_DO(check_rows_are_at_hand(branch));
+  if (!program.source.rows || program.source.rows->resident()) return {};
+  return Error{Code::state, Detail::failed_precondition,
+               program.source.rows->replays()
+                   ? "the rows that functions of the program make are known when a run has made them: count its batches"
+                   : "the rows of a feed come once, so they cannot be counted"};
 }
 
 /// Counts the batches of a run of its own.
@@ -93,8 +98,7 @@ Result<std::optional<std::int64_t>> count_batches(const Plan& plan, const CountO
     }
   }
   if (!options.decode) return Count{};
-  if (!can_be_read_again(program))
-    return Error{Code::state, Detail::failed_precondition, "the rows of a feed come once, so they cannot be counted"};
+  FOREBAY_DO(check_rows_are_at_hand(program));
   return count_by_running(plan, options);
 }
 
