@@ -211,27 +211,51 @@ def test_list_files_are_read_from_anywhere_and_name_files_anywhere(tmp_path: pat
         fb.load(document)
 
 
-def test_compressed_files_in_a_global_shuffle_are_fetched_once_or_refused(tmp_path: pathlib.Path, store: "tuple[str, Store]") -> None:
+@pytest.mark.parametrize("compression, said", [
+    ("gzip", r"the compressed files of another machine that are read in random order have {size} bytes\. They are fetched once and stay in memory, "
+             r"of which a quarter is for them: "),
+    (None, r"have {size} bytes, and records of about 4\d\d bytes, less than a request is worth\. They are fetched once and stay in memory, of which a quarter "
+           r"is for them: \d+ bytes\. Raise `memory` to {least}, .* a pass would take \d+ requests, which is \$0\.00 where a million costs \$0\.40"),
+])
+def test_files_whose_windows_would_fetch_them_again_are_fetched_once_or_refused(tmp_path: pathlib.Path, store: "tuple[str, Store]",
+                                                                                compression: "str | None", said: str) -> None:
     root, files = store
     noise = np.random.default_rng(1)
-    for number in range(3):
-        path = tmp_path / f"{number}.gz"
-        fb.write_records(path, [fb.encode_example({"id": [1000 * number + i], "v": noise.integers(0, 2**60, 50)}) for i in range(1000)], "gzip")
-        files.put(f"{root}/{number}.gz", path.read_bytes())
+    paths = [tmp_path / f"{number}.rec" for number in range(3)]
+    for number, path in enumerate(paths):
+        fb.write_records(path, [fb.encode_example({"id": [1000 * number + i], "v": noise.integers(2**55, 2**60, 50)}) for i in range(5000)], compression)
+        files.put(f"{root}/{path.name}", path.read_bytes())
     size = sum(len(data) for data, _ in files.objects.values())
-    fetched = []
+    fetched = counted(files)
+    remote = records(f"{root}/*.rec").shuffle("global").epochs(2).batch(32)
+    assert values(remote.load(memory=5 * size)) == values(records(list(map(str, paths))).shuffle("global").epochs(2).batch(32).load())
+    assert sum(fetched) <= 2.1 * size      # the indexes are made of one reading, the rows of two passes of the other
+    with pytest.raises(fb.ConfigError, match=said.format(size=size, least=4 * size)):
+        list(remote.load(memory=2 * size))
+
+
+def test_large_records_in_random_order_need_no_room_for_all(tmp_path: pathlib.Path, store: "tuple[str, Store]") -> None:
+    root, files = store
+    path = tmp_path / "large.rec"
+    fb.write_records(path, [fb.encode_example({"id": [i], "v": np.full(9000, 2**60)}) for i in range(300)])
+    files.put(f"{root}/large.rec", path.read_bytes())
+    fetched = counted(files)
+    remote = records(f"{root}/large.rec").shuffle("global").batch(8)
+    wanted = values(records([str(path)]).shuffle("global").batch(8).load())
+    size = path.stat().st_size
+    assert values(remote.load(memory=size // 2)) == wanted and sum(fetched) <= 2.1 * size
+
+
+def counted(files: Store) -> "list[int]":
+    """The bytes of each range that is asked for from now on."""
+    fetched: "list[int]" = []
     whole = files.cat_file
 
-    def counted(path: str, start: int, end: int) -> bytes:
+    def cat_file(path: str, start: int, end: int) -> bytes:
         fetched.append(end - start)
         return whole(path, start, end)
-    files.cat_file = counted  # type: ignore[method-assign]
-    local = records([str(tmp_path / f"{number}.gz") for number in range(3)]).shuffle("global").epochs(2).batch(32)
-    remote = records(f"{root}/*.gz").shuffle("global").epochs(2).batch(32)
-    assert values(remote.load(memory=5 * size)) == values(local.load())
-    assert sum(fetched) <= 2.1 * size      # the indexes are made of one reading, the rows of two passes of the other
-    with pytest.raises(fb.ConfigError, match=f"have {size} bytes. They are fetched once and stay in memory, of which a quarter is for them: "):
-        list(remote.load(memory=2 * size))
+    files.cat_file = cat_file  # type: ignore[method-assign]
+    return fetched
 
 
 def test_the_command_reads_them_inside_python(parts: "list[pathlib.Path]") -> None:

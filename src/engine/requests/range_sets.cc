@@ -9,7 +9,6 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t max_hole = std::int64_t{64} << 10;    // bytes between two pieces of one request
 constexpr std::int64_t max_request = std::int64_t{8} << 20;  // bytes
 constexpr std::size_t max_sets = 8;                          // older ones belong to a pass that was left
 

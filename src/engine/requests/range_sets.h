@@ -24,6 +24,7 @@ namespace forebay::engine {
 /// Used by the order plane only.
 class RangeSets {
  public:
+  static constexpr std::int64_t max_hole = std::int64_t{64} << 10;  ///< Bytes between two pieces of one request.
   explicit RangeSets(std::shared_ptr<Requests> requests) : requests_{std::move(requests)} {}
 
   struct Piece {

@@ -52,8 +52,7 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   const bool compressed = file.index->compression() != Compression::none;
   fetches_ = fetches_ || compressed || requested_;
   const auto number = static_cast<std::size_t>(&file - files_.data());
-  if (compressed && stores::file_system_of(program_.source.files[number]) != nullptr)
-    kept_bytes_ += file.index->identity().size;
+  if (stays(static_cast<std::uint32_t>(number))) kept_bytes_ += file.index->identity().size;
   return true;
 }
 

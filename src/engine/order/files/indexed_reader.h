@@ -170,6 +170,9 @@ class IndexedReader {
   }
   [[nodiscard]] bool scattered(const RecordIndex& index) const;
   [[nodiscard]] Result<void> check_kept() const;
+  /// Whether the file stays in memory once it was fetched. Its records are read in random order, and each window would
+  /// fetch nearly all of it again: it is compressed, and has few places to begin, or its records are small.
+  [[nodiscard]] bool stays(std::uint32_t file) const;
   [[nodiscard]] Result<bool> find_target(std::uint32_t number);
   [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles);
   RangeSets::Set& ask(std::span<const Handle> handles);
@@ -202,7 +205,7 @@ class IndexedReader {
   bool noted_slow_ = false;       // `note_slow` has told of one
   RangeSets ranges_;              // of such files
   std::int64_t index_bytes_ = 0;  // bytes of all indexes in memory
-  std::int64_t kept_bytes_ = 0;   // of compressed files of a FileSystem, which stay in memory
+  std::int64_t kept_bytes_ = 0;   // of files that stay in memory (`stays`)
   std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of IndexedReader that say what is read together, and that ask files of a FileSystem for it.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/core.h>
@@ -12,9 +13,16 @@ namespace forebay::engine {
 
 namespace {
 
-constexpr std::int64_t mapped_window = 512;   // records
-constexpr std::int64_t max_window = 1 << 18;  // records
-constexpr std::int64_t kept_share = 4;        // of the budget, for compressed files that stay in memory
+constexpr std::int64_t mapped_window = 512;                 // records
+constexpr std::int64_t max_window = 1 << 18;                // records
+constexpr std::int64_t kept_share = 4;                      // of the budget, for files that stay in memory
+constexpr std::int64_t kept_range = std::int64_t{1} << 20;  // bytes of a request for them
+
+// What requests cost. The price is that of the large stores.
+constexpr std::int64_t min_own_request = std::int64_t{64} << 10;  // bytes of a record that is worth a request
+constexpr double seconds_a_request = 0.05;
+constexpr double requests_at_once = 32;
+constexpr double dollars_a_request = 0.4e-6;
 
 }  // namespace
 
@@ -32,18 +40,46 @@ std::int64_t IndexedReader::window() const {
   return std::clamp<std::int64_t>(share / (bytes / records + 1), 1, max_window);
 }
 
-/// Compressed files of a FileSystem stay in memory once they were fetched: records in random order need each of their
-/// pieces in each window, which would fetch all of them again. Fails when they are too large for that.
+bool IndexedReader::stays(std::uint32_t number) const {
+  const RecordIndex& index = *files_[number].index;
+  if (stores::file_system_of(program_.source.files[number]) == nullptr) return false;
+  return index.compression() != Compression::none ||
+         (reaches_by_number(program_) && index.payload_bytes() / min_own_request < index.records());
+}
+
+/// Some files of a FileSystem stay in memory once they were fetched (`stays`). Fails when they are too large for that.
 Result<void> IndexedReader::check_kept() const {
   const std::int64_t room = pool_->limit() / kept_share;
   if (kept_bytes_ <= room) return {};
+  double bytes = 0, records = 0;  // of those that are not compressed
+  for (std::uint32_t number = 0; number < files_.size(); ++number) {
+    const RecordIndex* const index = files_[number].index.get();
+    if (index == nullptr || index->compression() != Compression::none || !stays(number)) continue;
+    bytes += static_cast<double>(index->bytes());
+    records += static_cast<double>(index->records());
+  }
+  const std::string advice = fmt::format(
+      "fetched once and stay in memory, of which a quarter is for them: {} bytes. Raise `memory` to {}, shuffle a "
+      "buffer instead (`shuffle` with `buffer`)",
+      room, kept_bytes_ * kept_share);
+  if (records == 0)
+    return Error{Code::config, Detail::resource_exhausted,
+                 fmt::format("the compressed files of another machine that are read in random order have {} bytes. "
+                             "They are {}, or store the files without compression",
+                             kept_bytes_, advice)};
+  // Places of the records of a window are as good as random, so the gaps between them are distributed exponentially,
+  // and pieces with small gaps between them are one request.
+  const double in_window = std::min(static_cast<double>(window()), records);
+  const double far = std::exp(-static_cast<double>(RangeSets::max_hole) * in_window / bytes);
+  const double requests = records / in_window * (1 + (in_window - 1) * far);
   return Error{
       Code::config, Detail::resource_exhausted,
-      fmt::format("the compressed files of another machine that are read in random order have {} bytes. They are "
-                  "fetched once and stay in memory, of which a quarter is for them: {} bytes. Raise `memory` to "
-                  "{}, shuffle a buffer instead (`shuffle` with `buffer`), or store the files without "
-                  "compression",
-                  kept_bytes_, room, kept_bytes_ * kept_share)};
+      fmt::format("the files of another machine that are read in random order have {} bytes, and records of about "
+                  "{:.0f} bytes, less than a request is worth. They are {}, or store several in one record, of {} "
+                  "bytes and more. Record by record, a pass would take {:.0f} requests, which is ${:.2f} where a "
+                  "million costs $0.40, and {:.1f} hours with {:.0f} at once",
+                  kept_bytes_, bytes / records, advice, min_own_request, requests, requests * dollars_a_request,
+                  requests * seconds_a_request / requests_at_once / 3600, requests_at_once)};
 }
 
 bool IndexedReader::requested(const Handle& handle) const {
@@ -91,6 +127,16 @@ void IndexedReader::add_pieces(const Handle& handle, std::vector<RangeSets::Piec
   const auto& target = files_[segment.file].target;
   const std::int64_t begin = segment.file_offset + handle.offset;
   const std::int64_t end = std::min(index.bytes(), begin + handle.length + static_cast<std::int64_t>(trailer_));
+  if (index.compression() == Compression::none && stays(segment.file)) {
+    for (std::int64_t at = begin - begin % kept_range; at < end; at += kept_range) {
+      const std::int64_t size = target->version.size - at;
+      out.push_back({.file = segment.file,
+                     .target = target,
+                     .range = {.offset = at, .bytes = std::min(kept_range, size)},
+                     .keep = true});
+    }
+    return;
+  }
   if (index.compression() == Compression::none) {
     out.push_back({.file = segment.file, .target = target, .range = {.offset = begin, .bytes = end - begin}});
     return;
