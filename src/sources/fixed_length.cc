@@ -108,8 +108,9 @@ class FixedLengthFormat final : public Format {
   const FixedLayout layout_;
 };
 
-Result<FixedLayout> layout_of(const FixedLength& options, const std::vector<std::string>& files) {
-  if (options.preset != FixedPreset::none) return layout_of_preset(options, files);
+Result<FixedLayout> layout_of(const FixedLength& options, const std::vector<std::string>& files,
+                              const BindContext& context) {
+  if (options.preset != FixedPreset::none) return layout_of_preset(options, files, context);
   std::string fault;
   if (options.record_bytes == 0) {
     fault = "must be 1 or more, or a preset must be given";
@@ -122,7 +123,7 @@ Result<FixedLayout> layout_of(const FixedLength& options, const std::vector<std:
 
 Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& context) {
   FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
-  FOREBAY_TRY(FixedLayout layout, layout_of(options, files));
+  FOREBAY_TRY(FixedLayout layout, layout_of(options, files, context));
   const FixedLength& sizes = layout.options;
   std::string signature =
       fmt::format("fixed_length record={} header={} footer={} hop={}{}{}", sizes.record_bytes, sizes.header_bytes,

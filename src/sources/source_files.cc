@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
-#include <fmt/core.h>
-
-#include "io/file_system.h"
+#include "io/file.h"
 #include "io/paths.h"
 #include "io/patterns.h"
-#include "stores/registry.h"
 
 namespace forebay::sources {
 
@@ -33,17 +31,10 @@ Result<std::vector<std::string>> source_files(const Paths& files, const std::str
   return out;
 }
 
-Result<std::vector<std::string>> local_files(const Paths& files, const std::string& folder) {
-  FOREBAY_TRY(std::vector<std::string> out, source_files(files, folder));
-  for (const std::string& path : out) {
-    if (stores::file_system_of(path) == nullptr) continue;
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("'{}': this source reads local files only; copy the files to a local disk, or pack them "
-                             "into tar files, which are read from anywhere",
-                             path)}
-        .at(Field{"files"});
-  }
-  return out;
+Result<std::shared_ptr<const io::RandomAccessFile>> open_to_plan(const std::string& path, const BindContext& context) {
+  if (context.open) return context.open(path);
+  FOREBAY_TRY(io::File file, io::File::open(path));
+  return std::shared_ptr<const io::RandomAccessFile>{std::make_shared<io::File>(std::move(file))};
 }
 
 }  // namespace forebay::sources

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <forebay/field_types.h>
+#include <forebay/plugin.h>
+
+#include "io/file_system.h"
 
 namespace forebay::sources {
 
@@ -15,7 +19,8 @@ inline constexpr const char* record_key_doc =
 /// The files of a source's option `files`, patterns expanded, in their order. Fails with the faults of all patterns,
 /// each with its place in the option, and when no file is named.
 [[nodiscard]] Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder);
-/// The same for a source that reads local files only: those of other machines are refused.
-[[nodiscard]] Result<std::vector<std::string>> local_files(const Paths& files, const std::string& folder);
+/// A file that a plan looks into, of this machine or another.
+[[nodiscard]] Result<std::shared_ptr<const io::RandomAccessFile>> open_to_plan(const std::string& path,
+                                                                               const BindContext& context);
 
 }  // namespace forebay::sources

@@ -12,6 +12,7 @@
 #include "base/tar_members.h"
 #include "config/utf8.h"
 #include "engine/requests/open_file.h"
+#include "io/awaited_file.h"
 #include "io/inflate.h"
 #include "io/paths.h"
 #include "sources/detect.h"
@@ -41,7 +42,7 @@ Result<std::string> inflated_head(const io::RandomAccessFile& file, Compression 
   std::size_t filled = 0;
   // A stream without content may pause often; after so many calls the head is what has come.
   for (int calls = 0; calls < 64 && filled < head.size() && !inflater.ended(); ++calls) {
-    const auto got = inflater.read(file, bytes_of(head).subspan(filled));
+    const auto got = inflater.read(io::AwaitedFile{file}, bytes_of(head).subspan(filled));
     if (!got.ok()) break;  // the pass over the file finds the fault and names its place
     filled += *got;
   }

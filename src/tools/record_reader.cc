@@ -10,6 +10,7 @@
 #include <forebay/plugin.h>
 
 #include "base/base64.h"
+#include "plan/data_files.h"
 #include "tools/work_file.h"
 
 namespace forebay {
@@ -36,7 +37,7 @@ Result<Source> bind_source(const RecordReaderOptions& options) {
     if (whole.find("files") != nullptr)
       return reader_fault("files: a reader is given its files one by one; leave the option out");
     whole.set("files", Json::array({Json{no_file}}));
-    FOREBAY_TRY(Source source, type.bind(whole, {}));
+    FOREBAY_TRY(Source source, type.bind(whole, plan::with_files({})));
     if (!source.format) break;
     return source;
   }

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 
 #include "engine/read/file_versions.h"
+#include "engine/requests/open_file.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -23,6 +25,7 @@ Result<std::shared_ptr<const RowBlock>> PartInFiles::open(const RowPart& part) {
 Result<PartFiles::Bytes> PartInFiles::map(const std::string& path) {
   const auto known = std::ranges::find(files_, path, &Mapped::path);
   if (known != files_.end()) return Bytes{known->file->bytes(), known->file};
+  if (FileSystem* const system = stores::file_system_of(path)) return fetch(*system, path);
   FOREBAY_TRY(const io::File file, io::File::open(path));
   FOREBAY_DO(settle(file, false));
   if (file.size() == 0) return Bytes{};
@@ -46,6 +49,25 @@ Result<PartFiles::Bytes> PartInFiles::copy(const io::File& file) {
   return Bytes{{bytes.get(), size}, bytes};
 }
 
+/// All bytes of one version of a file of another machine, several ranges ahead of the one that is copied.
+Result<PartFiles::Bytes> PartInFiles::fetch(FileSystem& system, const std::string& path) {
+  FOREBAY_TRY(const auto file, open_requested(system, path, memory_.requests));
+  const auto size = static_cast<std::size_t>(file->size());
+  FOREBAY_TRY(const std::shared_ptr<std::byte> bytes, memory(file->size()));
+  file->need();
+  file->go_to(0);
+  for (std::size_t at = 0; at < size;) {
+    look();
+    file->advance(static_cast<std::int64_t>(at));
+    const std::span<std::byte> piece{bytes.get() + at, std::min(StopCheck::interval, size - at)};
+    FOREBAY_TRY(const std::size_t got, file->read_some(piece, static_cast<std::int64_t>(at)));
+    if (got == 0)
+      return Error{Code::data, Detail::failed_precondition, "the file ends before its size", Place{.file = path}};
+    at += got;
+  }
+  return Bytes{{bytes.get(), size}, bytes};
+}
+
 Result<std::shared_ptr<std::byte>> PartInFiles::memory(std::int64_t bytes) {
   struct Owner {
     std::shared_ptr<void> charge;
@@ -53,11 +75,12 @@ Result<std::shared_ptr<std::byte>> PartInFiles::memory(std::int64_t bytes) {
   };
   const std::int64_t limit = memory_.pool->limit();
   if (bytes > limit / 2 - memory_.taken) {
-    return Error{Code::data, Detail::resource_exhausted,
-                 fmt::format("arrays that are not mapped, because their files are compressed, take {} bytes with those "
-                             "before them, and may take half of the memory budget of {} bytes; raise `memory`, or "
-                             "store the arrays uncompressed (numpy.save, numpy.savez)",
-                             memory_.taken + bytes, limit)};
+    return Error{
+        Code::data, Detail::resource_exhausted,
+        fmt::format("arrays that are not mapped, because their files are compressed or of another machine, "
+                    "take {} bytes with those before them, and may take half of the memory budget of {} bytes; "
+                    "raise `memory`, or have them uncompressed on a local disk (numpy.save, numpy.savez)",
+                    memory_.taken + bytes, limit)};
   }
   memory_.taken += bytes;
   const auto owner = std::make_shared<Owner>();

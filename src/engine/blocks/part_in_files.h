@@ -10,6 +10,7 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/mapped_file.h"
+#include "engine/requests/requests.h"
 
 namespace forebay::engine {
 
@@ -17,13 +18,16 @@ namespace forebay::engine {
 ///
 ///     file       plain, or stored in an archive ──► mapped: pages of the page cache, no memory of the pool
 ///                compressed                     ──► mapped while it is decompressed into memory of the pool
+///                of another machine             ──► fetched into memory of the pool, and decompressed there
 ///
 /// Owned by ResidentRows and used by the order plane only, but for `cut`, which any thread may call.
 class PartInFiles final : public PartFiles {
  public:
-  /// Memory of all parts of a run that had to be decompressed, and the pool that it counts in.
+  /// Memory of all parts of a run that are not mapped, the pool that it counts in, and what fetches files of other
+  /// machines.
   struct Memory {
     std::shared_ptr<BufferPool> pool;
+    std::shared_ptr<Requests> requests;
     std::int64_t taken = 0;
   };
   explicit PartInFiles(Memory& memory) : memory_{memory} {}
@@ -49,6 +53,7 @@ class PartInFiles final : public PartFiles {
     std::shared_ptr<MappedFile> file;
   };
   [[nodiscard]] Result<Bytes> copy(const io::File& file);
+  [[nodiscard]] Result<Bytes> fetch(FileSystem& system, const std::string& path);
 
   Memory& memory_;
   std::vector<Mapped> files_;

@@ -30,8 +30,12 @@ RowBlock some_rows(const Schema& schema, const RowBlock& all, std::int64_t first
 
 }  // namespace
 
-ResidentRows::ResidentRows(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table)
-    : source_{source}, memory_{.pool = std::move(pool)}, table_{table}, parts_(source.parts.size()) {
+ResidentRows::ResidentRows(const RowSource& source, std::shared_ptr<BufferPool> pool,
+                           std::shared_ptr<Requests> requests, BlockTable& table)
+    : source_{source},
+      memory_{.pool = std::move(pool), .requests = std::move(requests)},
+      table_{table},
+      parts_(source.parts.size()) {
   for (const RowPart& part : source.parts) counts_.push_back(part.in_memory());
 }
 

@@ -25,8 +25,9 @@ namespace forebay::engine {
 /// handles are not counted: the blocks stay as long as the run.
 class ResidentRows {
  public:
-  /// `source` and `table` must outlive this object.
-  ResidentRows(const RowSource& source, std::shared_ptr<BufferPool> pool, BlockTable& table);
+  /// `source` and `table` must outlive this object. `requests`: those of the run.
+  ResidentRows(const RowSource& source, std::shared_ptr<BufferPool> pool, std::shared_ptr<Requests> requests,
+               BlockTable& table);
 
   // The functions of Reader that go through a part from its first row to its last.
   [[nodiscard]] Reader::Stream open(std::uint32_t part) { return open_.add({.part = part}); }

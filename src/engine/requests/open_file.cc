@@ -19,6 +19,16 @@ constexpr std::int64_t requests_to_find = 4 * Requests::usual;   // they have no
 
 }  // namespace
 
+Result<std::unique_ptr<RequestedFile>> open_requested(FileSystem& system, const std::string& path,
+                                                      const std::shared_ptr<Requests>& requests) {
+  const auto found = requests->find(system, path);
+  requests->wait(*found);
+  if (found->error()) return found->error()->at(Place{.file = path});
+  auto target =
+      std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path, .version = found->version()});
+  return std::make_unique<RequestedFile>(requests, std::move(target));
+}
+
 Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
                                                         const std::shared_ptr<Requests>& requests) {
   FileSystem* const system = stores::file_system_of(path);
@@ -26,12 +36,8 @@ Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
     FOREBAY_TRY(io::File file, io::File::open(path));
     return std::unique_ptr<io::RandomAccessFile>{std::make_unique<io::File>(std::move(file))};
   }
-  const auto found = requests->find(*system, path);
-  requests->wait(*found);
-  if (found->error()) return found->error()->at(Place{.file = path});
-  auto target =
-      std::make_shared<RequestTarget>(RequestTarget{.system = system, .path = path, .version = found->version()});
-  return std::unique_ptr<io::RandomAccessFile>{std::make_unique<RequestedFile>(requests, std::move(target))};
+  FOREBAY_TRY(auto file, open_requested(*system, path, requests));
+  return std::unique_ptr<io::RandomAccessFile>{std::move(file)};
 }
 
 Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path) {

@@ -7,11 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/requests/requested_file.h"
 #include "engine/requests/requests.h"
 #include "io/file_system.h"
 
 namespace forebay::engine {
 
+/// Opens a file of a FileSystem, and waits. Fails and throws as `open_file`.
+[[nodiscard]] Result<std::unique_ptr<RequestedFile>> open_requested(FileSystem& system, const std::string& path,
+                                                                    const std::shared_ptr<Requests>& requests);
 /// Opens a file of any scheme, and waits. For work apart from a run, which asks for bytes ahead instead. Fails as
 /// io::File::open, or with the error of the FileSystem. Throws Closed as `requests` does.
 [[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,

@@ -173,17 +173,11 @@ Result<CsvRules> rules_of(const Csv& options) {
   return CsvRules{.delimiter = delimiter.front(), .quotes = options.use_quote_delim};
 }
 
-Result<std::shared_ptr<const io::RandomAccessFile>> open_first(const std::string& path, const BindContext& context) {
-  if (context.open) return context.open(path);
-  FOREBAY_TRY(io::File file, io::File::open(path));
-  return std::shared_ptr<const io::RandomAccessFile>{std::make_shared<io::File>(std::move(file))};
-}
-
 /// The names in the header row of a file.
 Result<std::vector<std::string>> header_names(const CsvHeader& header, const std::string& path,
                                               const BindContext& context, Compression compression,
                                               const Format& format) {
-  FOREBAY_TRY(const auto file, open_first(path, context));
+  FOREBAY_TRY(const auto file, open_to_plan(path, context));
   return header.read(*file, compression, format);
 }
 

@@ -9,6 +9,7 @@
 
 #include <forebay/messages.h>
 
+#include "io/awaited_file.h"
 #include "io/inflate.h"
 #include "sources/detect.h"
 
@@ -33,21 +34,6 @@ bool is_utf16(std::string_view text) {
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-/// A file whose bytes are read when they are asked for, and waited for: an Inflater pauses where bytes are not ready.
-class AwaitedFile final : public io::RandomAccessFile {
- public:
-  explicit AwaitedFile(const io::RandomAccessFile& file)
-      : RandomAccessFile{file.path(), file.identity()}, file_{file} {}
-  Result<std::size_t> read_some(std::span<std::byte> out, std::int64_t offset) const override {
-    return file_.read_some(out, offset);
-  }
-  void want(io::ByteRange) override {}
-  Result<void> unchanged() const override { return file_.unchanged(); }
-
- private:
-  const io::RandomAccessFile& file_;
-};
 
 /// The next bytes of a file, decompressed.
 class HeaderContent {
@@ -74,7 +60,7 @@ class HeaderContent {
  private:
   explicit HeaderContent(const io::RandomAccessFile& file) : file_{file} {}
 
-  const AwaitedFile file_;
+  const io::AwaitedFile file_;
   std::optional<io::Inflater> inflater_;
 };
 

@@ -35,7 +35,7 @@ Result<std::vector<std::vector<std::string>>> files_of_arrays(const ArrayFiles& 
   std::vector<std::vector<std::string>> out;
   std::vector<Error> faults;
   for (const auto& [name, paths] : arrays) {
-    auto files = local_files(paths, folder);
+    auto files = source_files(paths, folder);
     if (!files.ok()) {
       faults.push_back(
           Error{files.error().code(), files.error().detail(), files.error().message()}.at(Field{"arrays", name}));
@@ -84,8 +84,9 @@ Result<std::shared_ptr<const RowBlock>> map_rows(const std::vector<StoredContent
 
 /// The content of a file that is one array.
 Result<StoredContent> one_array(const std::string& name, const std::string& path, std::int64_t max_bytes,
-                                std::int64_t& room, Result<ArrayLayout> (*parse)(std::span<const std::byte>)) {
-  FOREBAY_TRY(FileHead head, head_of(path, Compression::automatic, array_head_bytes));
+                                std::int64_t& room, const BindContext& context,
+                                Result<ArrayLayout> (*parse)(std::span<const std::byte>)) {
+  FOREBAY_TRY(FileHead head, head_of(path, Compression::automatic, array_head_bytes, context));
   const Place here{.file = path};
   FOREBAY_TRY(const ArrayLayout layout, parse(head.bytes).at(here));
   if (head.compression == Compression::none) FOREBAY_DO(layout.check_size(head.size).at(here));
@@ -124,7 +125,7 @@ Result<Source> arrays_in_files(const ArrayFiles& arrays, std::int64_t max_bytes,
   for (std::size_t part = 0; part < files.front().size(); ++part) {
     std::vector<StoredContent> contents;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
-      FOREBAY_TRY(StoredContent content, one_array(arrays[i].first, files[i][part], max_bytes, room, parse));
+      FOREBAY_TRY(StoredContent content, one_array(arrays[i].first, files[i][part], max_bytes, room, context, parse));
       contents.push_back(std::move(content));
     }
     FOREBAY_DO(add_part(std::move(contents), files.front()[part], *source));

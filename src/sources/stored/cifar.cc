@@ -16,13 +16,13 @@ ArrayView column(const char* name, std::int64_t rows, std::int64_t record) {
 
 /// The content of a file and its arrays, which lie in it side by side.
 Result<StoredContent> content_of(const std::string& path, std::int64_t classes, std::int64_t max_bytes,
-                                 std::int64_t& room) {
+                                 std::int64_t& room, const BindContext& context) {
   const std::int64_t labels = classes == 10 ? 1 : 2;
   const std::int64_t record = labels + cifar_image_bytes;
-  FOREBAY_TRY(const FileHead head, head_of(path, Compression::automatic, 0));
+  FOREBAY_TRY(const FileHead head, head_of(path, Compression::automatic, 0, context));
   StoredContent out{.path = path, .compression = head.compression, .file_bytes = head.size, .bytes = head.size};
   if (head.compression != Compression::none) {
-    FOREBAY_TRY(out.bytes, size_of_content(path, head.compression, room));
+    FOREBAY_TRY(out.bytes, size_of_content(path, head.compression, room, context));
   }
   if (out.bytes > room) return more_than_max_bytes(max_bytes).at(Place{.file = path});
   room -= out.bytes;
@@ -46,11 +46,11 @@ Result<StoredContent> content_of(const std::string& path, std::int64_t classes, 
 Result<Source> bind_cifar(const Cifar& options, const BindContext& context) {
   if (options.classes != 10 && options.classes != 100)
     return Error{Code::config, Detail::invalid_argument, "must be 10 or 100"}.at(Field{"classes"});
-  FOREBAY_TRY(const std::vector<std::string> files, local_files(options.files, context.folder));
+  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context.folder));
   auto source = std::make_shared<RowSource>();
   std::int64_t room = options.max_bytes;
   for (const std::string& path : files) {
-    FOREBAY_TRY(StoredContent content, content_of(path, options.classes, options.max_bytes, room));
+    FOREBAY_TRY(StoredContent content, content_of(path, options.classes, options.max_bytes, room, context));
     std::vector<StoredContent> one;
     one.push_back(std::move(content));
     FOREBAY_DO(add_part(std::move(one), path, *source));

@@ -5,9 +5,10 @@
 
 #include <fmt/core.h>
 
-#include "io/file.h"
+#include "io/awaited_file.h"
 #include "io/inflate.h"
 #include "sources/detect.h"
+#include "sources/source_files.h"
 #include "sources/stored/bytes_as_file.h"
 
 namespace forebay::sources {
@@ -26,8 +27,7 @@ Result<std::size_t> inflate(io::Inflater& inflater, const io::RandomAccessFile& 
   return size;
 }
 
-Result<FileHead> read_head(const std::string& path, Compression compression, std::size_t count) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+Result<FileHead> read_head(const io::RandomAccessFile& file, Compression compression, std::size_t count) {
   FileHead out{.compression = compression, .size = file.size()};
   out.bytes.resize(std::max(count, magic_bytes));
   FOREBAY_TRY(std::size_t size, file.read(out.bytes, 0));
@@ -41,8 +41,7 @@ Result<FileHead> read_head(const std::string& path, Compression compression, std
   return out;
 }
 
-Result<std::int64_t> count_content(const std::string& path, Compression compression, std::int64_t max_bytes) {
-  FOREBAY_TRY(const io::File file, io::File::open(path));
+Result<std::int64_t> count_content(const io::RandomAccessFile& file, Compression compression, std::int64_t max_bytes) {
   FOREBAY_TRY(io::Inflater inflater, io::Inflater::make(compression));
   inflater.limit(max_bytes);
   std::vector<std::byte> piece(piece_bytes);
@@ -106,12 +105,16 @@ Error more_than_max_bytes(std::int64_t max_bytes) {
       fmt::format("the content has more than {} bytes, which is max_bytes; raise it if that is no mistake", max_bytes)};
 }
 
-Result<FileHead> head_of(const std::string& path, Compression compression, std::size_t count) {
-  return read_head(path, compression, count).at(Place{.file = path});
+Result<FileHead> head_of(const std::string& path, Compression compression, std::size_t count,
+                         const BindContext& context) {
+  FOREBAY_TRY(const auto file, open_to_plan(path, context));
+  return read_head(io::AwaitedFile{*file}, compression, count).at(Place{.file = path});
 }
 
-Result<std::int64_t> size_of_content(const std::string& path, Compression compression, std::int64_t max_bytes) {
-  return count_content(path, compression, max_bytes).at(Place{.file = path});
+Result<std::int64_t> size_of_content(const std::string& path, Compression compression, std::int64_t max_bytes,
+                                     const BindContext& context) {
+  FOREBAY_TRY(const auto file, open_to_plan(path, context));
+  return count_content(io::AwaitedFile{*file}, compression, max_bytes).at(Place{.file = path});
 }
 
 Result<Content> open_content(const StoredContent& content, PartFiles& run) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <forebay/format.h>
+#include <forebay/plugin.h>
 
 #include "sources/stored/zip.h"
 
@@ -24,12 +25,13 @@ struct FileHead {
 };
 
 /// Reads the first `count` bytes of the content of a file. Fails with the file in the error's place.
-[[nodiscard]] Result<FileHead> head_of(const std::string& path, Compression compression, std::size_t count);
+[[nodiscard]] Result<FileHead> head_of(const std::string& path, Compression compression, std::size_t count,
+                                       const BindContext& context);
 
 /// The size of the content of a compressed file, which is read from its beginning to its end. Fails with the file in
 /// the error's place, and with resource_exhausted for more than `max_bytes`.
 [[nodiscard]] Result<std::int64_t> size_of_content(const std::string& path, Compression compression,
-                                                   std::int64_t max_bytes);
+                                                   std::int64_t max_bytes, const BindContext& context);
 
 /// Bytes that a run finds again: a file, its decompressed content, or a member of a zip archive. Plain data of a plan.
 struct StoredContent {

@@ -59,18 +59,20 @@ FixedLayout layout_of_cifar(const FixedLength& options) {
 }
 
 /// The header of one IDX file, and what it says. Its size is compared where the file is not compressed.
-Result<std::pair<FileHead, ArrayLayout>> read_idx(const std::string& path, Compression compression) {
-  FOREBAY_TRY(FileHead head, head_of(path, compression, array_head_bytes));
+Result<std::pair<FileHead, ArrayLayout>> read_idx(const std::string& path, Compression compression,
+                                                  const BindContext& context) {
+  FOREBAY_TRY(FileHead head, head_of(path, compression, array_head_bytes, context));
   FOREBAY_TRY(ArrayLayout layout, idx_layout(head.bytes).at(Place{.file = path}));
   if (head.compression == Compression::none) FOREBAY_DO(layout.check_size(head.size).at(Place{.file = path}));
   head.bytes.resize(static_cast<std::size_t>(layout.begin));
   return std::pair{std::move(head), std::move(layout)};
 }
 
-Result<FixedLayout> layout_of_idx(const FixedLength& options, const std::vector<std::string>& files) {
+Result<FixedLayout> layout_of_idx(const FixedLength& options, const std::vector<std::string>& files,
+                                  const BindContext& context) {
   FixedLayout out{.options = options, .first = files.front()};
   for (const std::string& path : files) {
-    FOREBAY_TRY(auto found, read_idx(path, options.compression));
+    FOREBAY_TRY(auto found, read_idx(path, options.compression, context));
     const auto& [head, layout] = found;
     if (out.header.empty()) {
       std::int64_t record = static_cast<std::int64_t>(size_of(layout.dtype));
@@ -118,10 +120,11 @@ Result<void> FixedLayout::check_size(std::int64_t size) const {
                   size - options.header_bytes, fmt::join(counts, " or "), options.record_bytes));
 }
 
-Result<FixedLayout> layout_of_preset(const FixedLength& options, const std::vector<std::string>& files) {
+Result<FixedLayout> layout_of_preset(const FixedLength& options, const std::vector<std::string>& files,
+                                     const BindContext& context) {
   FOREBAY_DO(check_given(options));
   if (options.preset != FixedPreset::idx) return layout_of_cifar(options);
-  return layout_of_idx(options, files);
+  return layout_of_idx(options, files, context);
 }
 
 }  // namespace forebay::sources

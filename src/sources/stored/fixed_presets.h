@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <forebay/plugin.h>
 #include <forebay/sources/fixed_length.h>
 
 namespace forebay::sources {
@@ -31,6 +32,7 @@ struct FixedLayout {
 
 /// The layout of the files, whose headers are read here. Fails with Code::config when sizes are given beside the
 /// preset, and with Code::data and the file when a header is not of the format.
-[[nodiscard]] Result<FixedLayout> layout_of_preset(const FixedLength& options, const std::vector<std::string>& files);
+[[nodiscard]] Result<FixedLayout> layout_of_preset(const FixedLength& options, const std::vector<std::string>& files,
+                                                   const BindContext& context);
 
 }  // namespace forebay::sources

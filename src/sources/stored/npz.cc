@@ -8,7 +8,6 @@
 
 #include <forebay/messages.h>
 
-#include "io/file.h"
 #include "sources/detect.h"
 #include "sources/source_files.h"
 #include "sources/stored/array_files.h"
@@ -49,7 +48,8 @@ Result<std::vector<ZipMember>> wanted_members(const std::vector<ZipMember>& memb
 }
 
 /// The array of a member. Only the header is read.
-Result<StoredContent> array_of_member(const ZipMember& member, const io::File& archive, std::int64_t& room) {
+Result<StoredContent> array_of_member(const ZipMember& member, const io::RandomAccessFile& archive,
+                                      std::int64_t& room) {
   if (member.size > static_cast<std::uint64_t>(room))
     return Error{Code::data, Detail::resource_exhausted,
                  "the arrays have more bytes than max_bytes; raise it if that is no mistake"};
@@ -68,8 +68,9 @@ Result<StoredContent> array_of_member(const ZipMember& member, const io::File& a
 }
 
 Result<std::vector<StoredContent>> read_npz(const std::string& path, const std::vector<std::string>& wanted,
-                                            std::int64_t& room) {
-  FOREBAY_TRY(const io::File archive, io::File::open(path));
+                                            std::int64_t& room, const BindContext& context) {
+  FOREBAY_TRY(const auto opened, open_to_plan(path, context));
+  const io::RandomAccessFile& archive = *opened;
   std::vector<std::byte> head(64);
   FOREBAY_TRY(const std::size_t size, archive.read(head, 0));
   if (compression_by_magic(std::span{head}.first(size)) != Compression::none)
@@ -87,12 +88,12 @@ Result<std::vector<StoredContent>> read_npz(const std::string& path, const std::
 }
 
 Result<Source> bind_npz(const Npz& options, const BindContext& context) {
-  FOREBAY_TRY(const std::vector<std::string> files, local_files(options.files, context.folder));
+  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context.folder));
   auto source = std::make_shared<RowSource>();
   std::vector<std::string> names = options.arrays;
   std::int64_t room = options.max_bytes;
   for (const std::string& path : files) {
-    FOREBAY_TRY(std::vector<StoredContent> contents, read_npz(path, names, room).at(Place{.file = path}));
+    FOREBAY_TRY(std::vector<StoredContent> contents, read_npz(path, names, room, context).at(Place{.file = path}));
     FOREBAY_DO(add_part(std::move(contents), path, *source));
     if (!names.empty()) continue;
     for (const ColumnId id : source->schema.visible()) names.push_back(source->schema[id].name);

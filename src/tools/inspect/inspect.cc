@@ -14,6 +14,7 @@
 #include <forebay/plugin.h>
 
 #include "engine/memory/machine.h"
+#include "plan/data_files.h"
 #include "sources/labelled_files.h"
 #include "tools/file_kind.h"
 #include "tools/guess_source.h"
@@ -54,7 +55,7 @@ Result<Source> bound_source(const GuessedSource& guessed) {
   for (const SourceType& type : Registry::global().sources()) {
     known.push_back(type.description.name);
     if (known.back() != guessed.kind) continue;
-    FOREBAY_TRY(Source source, type.bind(guessed.options, {}));
+    FOREBAY_TRY(Source source, type.bind(guessed.options, plan::with_files({})));
     return source;
   }
   return Error{

@@ -23,7 +23,7 @@ Error no_random_access() {
 void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) {
   row_attributes_.emplace(program_, pool_, table_);
   if (source.resident()) {
-    rows_.emplace(source, pool_, table_);
+    rows_.emplace(source, pool_, requests_, table_);
     if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
     auto share = std::make_shared<RunShare>(pool_, threads_, index_dir_);
