@@ -29,8 +29,8 @@ struct Hashes {
   /// a state compares the files themselves.
   std::vector<std::pair<std::string, std::uint64_t>> sections;
 };
-/// Hashes the document as if its source listed `files`, of which there may be millions: no Json is made of them. Those
-/// of branches are left out.
+/// Hashes the document with `files` in place of what its source lists. There may be millions, so no Json is made of
+/// them. Those of branches are left out.
 [[nodiscard]] Hashes hashes_of(const Json& document, const FilesPlace& where, std::span<const std::string> files,
                                const Registry& registry);
 

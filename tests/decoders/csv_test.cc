@@ -209,7 +209,9 @@ TEST(CsvKernels, StopWhereTheExactRulesFindAFaultOrQuotesInQuotes) {
         quoted += record[0] == '"' ? 1 : 0;
         EXPECT_EQ(field.fault, CsvFault::none) << record;
         EXPECT_EQ(place.at, field.next) << record;
-        if (kernel == CsvKernel::float64) EXPECT_EQ(found, value<double>(field.text, DType::float64)) << record;
+        if (kernel == CsvKernel::float64) {
+          EXPECT_EQ(found, value<double>(field.text, DType::float64)) << record;
+        }
       }
     }
   }
