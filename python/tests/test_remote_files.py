@@ -215,7 +215,7 @@ def test_list_files_are_read_from_anywhere_and_name_files_anywhere(tmp_path: pat
     ("gzip", r"the compressed files of another machine that are read in random order have {size} bytes\. They are fetched once and stay in memory, "
              r"of which a quarter is for them: "),
     (None, r"have {size} bytes, and records of about 4\d\d bytes, less than a request is worth\. They are fetched once and stay in memory, of which a quarter "
-           r"is for them: \d+ bytes\. Raise `memory` to {least}, .* a pass would take \d+ requests, which is \$0\.00 where a million costs \$0\.40"),
+           r"is for them: \d+ bytes\. Raise `memory` to {least}, .* a pass would fetch \d+ bytes in \d+ requests, which is \$0\.00 where a million costs \$0\.40"),
 ])
 def test_files_whose_windows_would_fetch_them_again_are_fetched_once_or_refused(tmp_path: pathlib.Path, store: "tuple[str, Store]",
                                                                                 compression: "str | None", said: str) -> None:

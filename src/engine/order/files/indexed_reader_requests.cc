@@ -67,19 +67,24 @@ Result<void> IndexedReader::check_kept() const {
                  fmt::format("the compressed files of another machine that are read in random order have {} bytes. "
                              "They are {}, or store the files without compression",
                              kept_bytes_, advice)};
-  // Places of the records of a window are as good as random, so the gaps between them are distributed exponentially,
-  // and pieces with small gaps between them are one request.
+  // Places of the records of a window are as good as random, so the gaps between them are distributed exponentially.
+  // Pieces with small gaps between them are one request, which fetches the gaps, too.
   const double in_window = std::min(static_cast<double>(window()), records);
-  const double far = std::exp(-static_cast<double>(RangeSets::max_hole) * in_window / bytes);
-  const double requests = records / in_window * (1 + (in_window - 1) * far);
+  const double windows = records / in_window;
+  const double hole = RangeSets::max_hole;
+  const double gap = bytes / in_window;
+  const double far = std::exp(-hole / gap);
+  const double fetched = bytes + windows * (in_window - 1) * (gap - far * (hole + gap));
+  const double requests = windows * (1 + (in_window - 1) * far);
   return Error{
       Code::config, Detail::resource_exhausted,
       fmt::format("the files of another machine that are read in random order have {} bytes, and records of about "
                   "{:.0f} bytes, less than a request is worth. They are {}, or store several in one record, of {} "
-                  "bytes and more. Record by record, a pass would take {:.0f} requests, which is ${:.2f} where a "
-                  "million costs $0.40, and {:.1f} hours with {:.0f} at once",
-                  kept_bytes_, bytes / records, advice, min_own_request, requests, requests * dollars_a_request,
-                  requests * seconds_a_request / requests_at_once / 3600, requests_at_once)};
+                  "bytes and more. Without that a pass would fetch {:.0f} bytes in {:.0f} requests, which is ${:.2f} "
+                  "where a million costs $0.40, and {:.1f} hours with {:.0f} at once",
+                  kept_bytes_, bytes / records, advice, min_own_request, fetched, requests,
+                  requests * dollars_a_request, requests * seconds_a_request / requests_at_once / 3600,
+                  requests_at_once)};
 }
 
 bool IndexedReader::requested(const Handle& handle) const {
