@@ -133,6 +133,13 @@ std::vector<std::uint32_t> IndexedReader::lacking(std::span<const std::uint32_t>
   return out;
 }
 
+bool IndexedReader::goes_to_stores(std::span<const std::uint32_t> files, bool count) {
+  return std::ranges::any_of(files, [&](std::uint32_t number) {
+    const File& file = at(number);
+    return (count ? !file.records : !file.index) && stores::file_system_of(program_.source.files[number]) != nullptr;
+  });
+}
+
 /// Loads or builds the indexes of files, `files_at_once` at a time, and gives each group to `take`. When one of a group
 /// fails, `take` still gets the complete ones, with null for the others; then the call fails.
 Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,

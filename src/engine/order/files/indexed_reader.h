@@ -63,6 +63,8 @@ class IndexedReader {
   /// the program may skip records, each file is scanned, its skips are listed in `skips`, and its index names only good
   /// records. Fails with Code::data, resource_exhausted, when all indexes take more than half of the memory budget.
   [[nodiscard]] Result<void> index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on);
+  /// Whether `index`, or with `count` that, has to look into a file of a FileSystem, which takes long.
+  [[nodiscard]] bool goes_to_stores(std::span<const std::uint32_t> files, bool count);
   /// Number of records of a file for which `index` succeeded: those that the selecting filters keep (EarlyWork).
   [[nodiscard]] std::int64_t records(std::uint32_t file) const {
     const File& of = files_[file];

@@ -208,7 +208,8 @@ class OpenFiles final : public OpenParts {
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> scan_from_here(const std::shared_ptr<ReaderState>& file) EXCLUDES(mutex_);
-  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);    // true: return before more is read
+  [[nodiscard]] bool interrupt() EXCLUDES(mutex_);  // true: return before more is read
+  [[nodiscard]] Error leave_to_workers();
   [[nodiscard]] Error nothing_yet(const char* what);  // the order goes on after `wake`
   [[nodiscard]] Result<void> pass_over(ReaderState& file, const Skip& skip) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> fail(ReaderState& file, const Error& error) EXCLUDES(mutex_);

@@ -123,6 +123,7 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
     reading_ = own_rows_.reading();
     return counts;
   }
+  if (deadline_ && access_.goes_to_stores(numbers, false)) return leave_to_workers();
   FOREBAY_DO(access_.index(numbers, [this] { return !interrupt(); }));
   std::vector<std::int64_t> counts;
   for (const std::uint32_t file : numbers) {
@@ -144,7 +145,15 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
 Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files) {
   if (program_.source.rows) return count_rows(numbers_of(files));
   if (program_.source.files_a_part > 0) return whole_files_.count(numbers_of(files));
-  return access_.count(numbers_of(files), [this] { return !interrupt(); });
+  const auto numbers = numbers_of(files);
+  if (deadline_ && access_.goes_to_stores(numbers, true)) return leave_to_workers();
+  return access_.count(numbers, [this] { return !interrupt(); });
+}
+
+/// Of the thread that waits for a batch: what it had fetched when its time is up would be fetched once more.
+Error OpenFiles::leave_to_workers() {
+  interrupted_ = true;
+  return {Code::cancelled, "interrupted"};
 }
 
 Result<void> OpenFiles::locate_names(std::span<const RecordName> names, std::span<Handle> out) {
