@@ -25,6 +25,7 @@ import forebay as fb
 import forebay.ray as fr
 from forebay.errors import Cancelled, ConfigError, DataError, StateError
 from forebay.ray._security import check_cluster
+from forebay.ray._wire import Block
 from forebay.ray._worker import _made, check_identity
 
 KILLS = 500 if os.environ.get("FOREBAY_LONG_TESTS") else 20

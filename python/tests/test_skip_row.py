@@ -60,7 +60,7 @@ SLOW = """
     import forebay as fb
     fb.write_records(sys.argv[1], [fb.encode_example({"image": [base64.b64decode(sys.argv[2])]})] * 60000)
     loader = (fb.tfrecord(sys.argv[1]).example({"image": fb.fixed("string", [])})
-              .decode_image("image", resize=[150, 150]).slice("image", "[0, 0]").batch(size=60000)
+              .decode_image("image", resize=[300, 300]).slice("image", "[0, 0]").batch(size=60000)
               .load(threads=int(sys.argv[3])))
     print("begins", flush=True)
     try:
@@ -74,7 +74,7 @@ SLOW = """
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_an_interrupt_is_seen_long_before_the_batch_is_made(tmp_path: pathlib.Path, threads: str) -> None:
-    """The batch takes seconds, and little memory: one pixel each of 60,000 images, 150 pixels wide and high."""
+    """The batch takes seconds, and little memory: one pixel each of 60,000 images, 300 pixels wide and high."""
     command = [sys.executable, "-c", textwrap.dedent(SLOW), str(tmp_path / "data"), base64.b64encode(TWO_PIXELS).decode(), threads]
     times = []
     for _ in range(5):  # the machine may be busy
