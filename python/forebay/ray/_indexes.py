@@ -9,9 +9,6 @@ from forebay._core import index_plan
 from forebay.ray._api import exceptions, ray
 from forebay.ray._worker import Job
 
-#: Tasks for each processor of the cluster: a few more, as files differ in size.
-TASKS_A_PROCESSOR = 4
-
 
 def make_indexes(job: Job) -> "List[Tuple[str, int]]":
     """Has tasks make the indexes that the orders of a job need and that nobody has made, and returns (machine, process) of each task. A task
@@ -19,8 +16,10 @@ def make_indexes(job: Job) -> "List[Tuple[str, int]]":
     missing = _indexed(job, 0, 1, True).count(False)
     if missing < 2:
         return []
-    parts = min(missing, TASKS_A_PROCESSOR * max(1, int(ray.cluster_resources().get("CPU", 1))))
-    tasks = [ray.remote(_make_part).options(num_cpus=1).remote(job, part, parts) for part in range(parts)]
+    parts = min(missing, max(1, int(ray.cluster_resources().get("CPU", 1))))
+    # They reserve no processor: trainers may have all of them, and wait for this fleet.
+    make = ray.remote(_make_part).options(num_cpus=0, scheduling_strategy="SPREAD")
+    tasks = [make.remote(job, part, parts) for part in range(parts)]
     made = []
     for task in tasks:
         try:

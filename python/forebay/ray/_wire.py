@@ -59,7 +59,7 @@ def sent_of(block: Block, seconds: float) -> Sent:
 
 
 def received(sent: Sent, memory: ReceivedMemory) -> Block:
-    """The block, whose arrays lie in `memory`. Raises DataError when it is not what was sent, and IOFault when memory cannot be
+    """The block, whose arrays lie in `memory`. Raises DataError when it is not what was sent, and IoError when memory cannot be
     page-locked."""
     parts = [memory.copy(array) for array in sent.arrays]
     if [crc32c(sent.header), *(part.checksum for part in parts)] != sent.checksums:
