@@ -35,7 +35,7 @@ struct IndexOptions {
   Existing existing = Existing::keep;
   std::int64_t threads = 0;    ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   std::string index_dir = {};  ///< As RunOptions::index_dir.
-  /// Of a plan: only the files in which orders reach records by number, whose indexes a run makes if they are missing.
+  /// For a plan: index only the files whose records an order reaches by number. A run would make these indexes itself.
   bool only_needed = false;
   std::int64_t part = 0, parts = 1;  ///< Only every `parts`th file, from file `part` on: for several processes.
   /// Called by the thread that called `index_files`: at the beginning, from time to time, and at the end. False ends

@@ -144,6 +144,10 @@ def test_the_rows_of_a_document_are_written_by_the_command(tmp_path: pathlib.Pat
     assert "--document names the inputs; give only the output beside it" in command("--document", document, "a.tfrecord", out).stderr
     document.write_text(json.dumps(pipe.batch(4).cast("x", "float32").to_dict()))
     assert "convert writes rows, without the batches of" in command("--document", document, "other.parquet").stderr
+    document.write_text('{"source": ')
+    for name, words in ((document, "train.json"), (tmp_path / "none.json", "No such file")):
+        done = command("--document", name, "other.parquet")
+        assert done.returncode in (2, 4) and words in done.stderr and done.stderr.startswith("forebay: error: ") and done.stderr.count("\n") == 1
     assert not (tmp_path / "other.parquet").exists()
 
 

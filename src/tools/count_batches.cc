@@ -50,7 +50,6 @@ Result<void> index_all(const Program& program, const CountOptions& options,
   return {};
 }
 
-/// Whether no rows come from the program while the run goes on.
 /// Fails where rows come from the program while a run reads them.
 Result<void> check_rows_are_at_hand(const Program& program) {
   if (program.made) return check_rows_are_at_hand(*program.made);

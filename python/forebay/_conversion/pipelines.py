@@ -80,14 +80,9 @@ def files_of(document: Any) -> "list[str]":
 def of_document(path: str) -> Pipeline:
     """The rows of a document before its batch, with its files by absolute paths. Raises ConfigError for a document whose batcher
     decides more than the size of batches, or has steps behind it."""
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file) if path.endswith(".json") else None
-    steps = document.get("steps") if isinstance(document, dict) else None
-    if isinstance(document, dict) and isinstance(steps, list) and not any(
-            name in BATCHERS for step in steps if isinstance(step, dict) for name in step):
-        planned = _core.plan_document({**document, "steps": [*steps, {"batch": {"size": 1}}]}, os.path.dirname(path) or ".", {})
-    else:
-        planned = _core.plan_path(path, {})
+    without_batch = _without_batch(path)
+    planned = (_core.plan_path(path, {}) if without_batch is None else
+               _core.plan_document({**without_batch, "steps": [*without_batch["steps"], {"batch": {"size": 1}}]}, os.path.dirname(path) or ".", {}))
     whole = json.loads(planned.lowered)
     names = [next(iter(step)) for step in whole["steps"]]
     at = next(place for place, name in enumerate(names) if name in BATCHERS)
@@ -95,6 +90,19 @@ def of_document(path: str) -> Pipeline:
         more = f"'{names[at + 1]}' stands behind it" if names[at + 1:] else f"'{names[at]}' decides which rows belong together"
         raise refused(f"--document: convert writes rows, without the batches of '{path}', and {more}; give a document without it")
     return Pipeline({**whole, "steps": whole["steps"][:at]})
+
+
+def _without_batch(path: str) -> "Optional[dict[str, Any]]":
+    """The document, if it lacks nothing but a batch. None: the planner reads it, and says what is wrong."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except (OSError, ValueError):
+        return None
+    steps = document.get("steps") if isinstance(document, dict) else None
+    if not isinstance(steps, list) or any(name in BATCHERS for step in steps if isinstance(step, dict) for name in step):
+        return None
+    return dict(document)
 
 
 def proposed(paths: "list[str]") -> Optional[Pipeline]:

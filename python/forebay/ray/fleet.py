@@ -38,11 +38,11 @@ class Fleet:
     worker        Ray's options of a worker's actor: num_cpus, memory, resources, label_selector, runtime_env, …
     insecure      allows a cluster that other machines may send code to without a token
 
-    Indexes that the orders of the job need and that nobody has made are made first, by tasks on all machines; they lie beside the files, or below
-    `index_dir`, which must be a folder that all see. Plans once, in this process; a worker whose plan, files or version differ is refused, and the message names the difference. The fleet lives
-    until `close`, the end of its `with` block, or the end of the cluster, also when this process ends: trainers do not need it. Workers that
-    die are started again. Raises ConfigError for a job whose batches cannot be made by number, whose functions cannot be pickled, or for a
-    name that is taken.
+    First, tasks on all machines make the indexes that the orders of the job need and that are missing: beside the files, or below `index_dir`,
+    which is then a folder that all machines see. Then this process plans, once; a worker whose plan, files or version differ is refused, and the
+    message names the difference. The fleet lives until `close`, the end of its `with` block, or the end of the cluster, also when this process
+    ends: trainers do not need it. Workers that die are started again. Raises ConfigError for a job whose batches cannot be made by number, whose
+    functions cannot be pickled, or for a name that is taken.
     """
 
     def __init__(self, doc: "Union[Document, Pipeline]", name: str, workers: "Union[int, Tuple[int, int]]" = 1, *, threads: Optional[int] = None,

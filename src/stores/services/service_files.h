@@ -40,8 +40,8 @@ class ServiceFiles final : public FileSystem {
   PerProcess<Mine> mine_;
 };
 
-/// What the options say of all files, with the certificates of the system where none are named. Fails with Code::config
-/// when one is wrong.
+/// The settings for all files, from the options. Where these name no certificates, the system's are used. Fails with
+/// Code::config for an option with a wrong value.
 [[nodiscard]] Result<Manners> manners_of(const HttpOptions& options, const Library& library);
 
 }  // namespace forebay::stores::http

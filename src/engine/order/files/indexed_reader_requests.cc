@@ -18,7 +18,7 @@ constexpr std::int64_t max_window = 1 << 18;                // records
 constexpr std::int64_t kept_share = 4;                      // of the budget, for files that stay in memory
 constexpr std::int64_t kept_range = std::int64_t{1} << 20;  // bytes of a request for them
 
-// What requests cost. The price is that of the large stores.
+// What a request costs in time and money. The price is the list price of large object stores.
 constexpr std::int64_t min_own_request = std::int64_t{64} << 10;  // bytes of a record that is worth a request
 constexpr double seconds_a_request = 0.05;
 constexpr double requests_at_once = 32;

@@ -150,7 +150,8 @@ Result<std::vector<std::int64_t>> OpenFiles::count(std::span<const Handle> files
   return access_.count(numbers, [this] { return !interrupt(); });
 }
 
-/// Of the thread that waits for a batch: what it had fetched when its time is up would be fetched once more.
+/// The error with which the consumer's thread gives up a call. It has little time, and what it had fetched by the end
+/// of it would be lost, and fetched again.
 Error OpenFiles::leave_to_workers() {
   interrupted_ = true;
   return {Code::cancelled, "interrupted"};
