@@ -66,8 +66,10 @@ class Combiner {
   virtual ~Combiner() = default;
   /// Begins pass `pass` of the combination. Called before the first `next`.
   virtual void begin(std::int64_t pass) = 0;
-  /// The branch of the next row: one of those that are `open`, of which there is at least one. When that branch turns
-  /// out to have no row left, it is closed and the call is repeated.
+  /// Whether the branch is left out of the pass: it gives no row and counts as one that has ended.
+  [[nodiscard]] virtual bool leaves_out([[maybe_unused]] std::size_t branch) const { return false; }
+  /// The branch of the next row: one of those that are `open` and not left out, of which there is at least one. When
+  /// that branch turns out to have no row left, it is closed and the call is repeated.
   [[nodiscard]] virtual std::size_t next(const std::vector<bool>& open) = 0;
   /// Stands for as many of the next `n` calls of `next` as it can, while each branch gives at most `left` rows; `left`
   /// is 0 for a branch that is not open. Adds to `counts`, which are 0, how many rows each branch gave, and returns the
@@ -97,6 +99,7 @@ struct Combining {
   std::function<std::unique_ptr<Combiner>(const CombineContext&)> make;  ///< Unset: row i of every branch side by side.
   PassEnd end;
   std::vector<std::pair<std::string, Scalar>> fill = {};  ///< By tensor: the value where a branch lacks it.
+  bool leaves_out = false;                                ///< Combiner::leaves_out may be true.
   /// A hash of what CombineType::by_pass says about pass `last` and all before it; unset: nothing changes from pass to
   /// pass.
   std::function<std::uint64_t(std::int64_t last)> passes = {};

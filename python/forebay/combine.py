@@ -30,8 +30,9 @@ def mix(branches: Sequence[Pipeline], weights: Optional[Weights] = None,
 
     branches   pipelines without a batch; steps after the combination act on the rows of all of them. Or all of them with a batch: one is
                drawn for a whole batch, which comes as it is, and `until` counts batches
-    weights    one for each branch, larger than 0; left out: equal. Or by pass: [(0, [0.7, 0.3]), (3, [0.5, 0.5])] has others from
-               pass 3 on. A run may go on from a state with other weights for later passes.
+    weights    one for each branch; left out: equal. A branch of weight 0 gives no rows, keeps its place, and counts as ended. Or by
+               pass: [(0, [0.7, 0.3]), (3, [0.5, 0.5])] has others from pass 3 on. A run may go on from a state with other weights
+               for later passes.
     until      when a pass ends: "first" when the first branch without `repeat` has no row left for its turn; "all" when every
                branch has come to the end of an epoch, where branches without `repeat` are left out; or after a number of rows.
                The next pass goes on where each branch is.

@@ -33,8 +33,11 @@ STAGES = {
     "frames": lambda pipe: pipe.frames(batch_size=20),
     "packed": lambda pipe: pipe.packed(8, 2, segment_ids="sequences"),
     "filter": lambda pipe: pipe.filter("x % 3 != 0").batch(8, remainder="keep", pad=True),
+    "filter_packed": lambda pipe: pipe.filter("x % 3 != 0").packed(8, 2, segment_ids="sequences"),
+    "filter_filter": lambda pipe: pipe.filter("x % 3 != 0").shuffle(buffer=5).filter("x % 5 != 0").batch(8, remainder="keep", pad=True),
+    "repeat": lambda pipe: pipe.filter("x % 3 != 0").repeat(2).batch(8, remainder="keep", pad=True),
+    "shuffle_all": lambda pipe: pipe.filter("x % 3 != 0").shuffle(global_=True).batch(8, remainder="keep", pad=True),
 }
-MADE = {"filter"}   # stages for which rows of the mixture are made first
 
 
 def pipeline(branches, weights, stage="batch", boundary="straddle", until="all", repeat=False):
@@ -98,6 +101,7 @@ def test_a_mixture_goes_on_with_other_weights(stage, boundary):
 @pytest.mark.parametrize("combine", [fb.mix, fb.round_robin, fb.concat, fb.join])
 @pytest.mark.parametrize("stage", ["batch", "shuffle", "token_budget", "filter"])
 def test_a_combination_goes_on_with_one_branch_more(combine, stage):
+    new = C.shuffle(buffer=9)   # in each of its epochs another order
     until = {"until": "all"} if combine in (fb.mix, fb.round_robin) else {}
 
     def of(*branches):
@@ -105,16 +109,20 @@ def test_a_combination_goes_on_with_one_branch_more(combine, stage):
 
     for number in (0, 1, 6, 11):
         before, state = at_batch(of(A, B), number)
-        with of(A, B, C).load() as loader, pytest.raises(fb.StateError, match=r"has 3 branches, and had 2 .*accept 'branches'"):
+        with of(A, B, new).load() as loader, pytest.raises(fb.StateError, match=r"has 3 branches, and had 2 .*accept 'branches'"):
             loader.load_state_dict(state)
-        after, later = going_on(of(A, B, C), state, ["branches"])
+        after, later = going_on(of(A, B, new), state, ["branches"])
         counts = collections.Counter(value for batch in before + after for value in batch)
         ours = [value for value in range(2000, 2030) if stage != "filter" or value % 3]
         passes = {counts[value] for value in ours}
         assert passes <= {1, 2, 3} and len(passes) == 1, "all passes from then on have the new branch, each row once"
         assert all(count == 3 for value, count in counts.items() if value < 2000)
-        assert going_on(of(A, B, C), state, ["branches"], threads=4)[0] == after
-        assert going_on(of(A, B, C), later)[0] == after[5:]
+        assert going_on(of(A, B, new), state, ["branches"], threads=4)[0] == after
+        assert going_on(of(A, B, new), later)[0] == after[5:]
+        with of(A, B, new).load() as loader:
+            loader.load_state_dict(later)
+            loader.begin_anew()
+            assert rest(loader) == before + after
 
 
 def test_the_new_weights_hold_from_the_next_row_on():
@@ -191,15 +199,79 @@ def test_identities_tell_a_changed_run_from_others():
         assert changed.identity() == alike.identity() != plain.identity()
 
 
-def test_rows_that_are_made_change_with_the_next_epoch():
-    old, new = pipeline([A, B], [1, 1], "filter"), pipeline([A, B], [1, 9], "filter")
-    _, state = at_batch(old, 3)
+def shares_of_the_second(stage, **options):
+    """Of the rows that come before and after other weights are accepted, those of the second branch."""
+    old, new = (pipeline([A, B], weights, stage, until=2000, repeat=True) for weights in ([1, 1], [1, 99]))
+    before, state = at_batch(old, 60)
+    after, _ = going_on(new, state, ["weights"], **options)
+    return [sum(value >= 1000 for batch in part for value in batch) / sum(map(len, part)) for part in (before, after[20:80])]   # made rows come in blocks
+
+
+@pytest.mark.parametrize("stage", ["filter", "filter_packed", "filter_filter"])
+def test_rows_that_are_made_change_within_the_pass(stage):
+    before, after = shares_of_the_second(stage)
+    assert 0.35 < before < 0.65 and after > 0.95
+
+
+def test_an_order_by_number_keeps_the_rows_that_it_has():
+    old, new = pipeline([A, B], [1, 1], "shuffle_all"), pipeline([A, B], [1, 9], "shuffle_all")
+    before, state = at_batch(old, 3)
     with new.load() as loader:
-        with pytest.warns(RuntimeWarning, match="rows of the mixture are made before the stages behind it, so it changes with epoch 1"):
+        with pytest.warns(RuntimeWarning, match="an order reaches the rows of the mixture by number, and so needs all of a pass"):
             loader.load_state_dict(state, accept=["weights"])
         unchanged = rest(old.load())
         first_pass = 40 + 30   # rows that the filter lets through
         assert sum(rest(loader), ())[:first_pass - 24] == sum(unchanged, ())[24:first_pass]
+
+
+@pytest.mark.parametrize("until", ["first", "all", 37])
+@pytest.mark.parametrize("stage", ["batch", "shuffle", "filter", "filter_packed"])
+def test_a_branch_is_taken_out_and_comes_back(stage, until):
+    """Its weight becomes 0 in the middle of a pass, and rises again in a later one: it goes on where it stood."""
+    def pipe(weights):
+        return pipeline([A, B.shuffle(buffer=7), C], weights, stage, until=until).epochs(12)
+
+    before, state = at_batch(pipe([2, 2, 1]), 3)
+    without, later = going_on(pipe([2, 0, 1]), state, ["weights"])
+    held = 24 if stage.startswith("filter") else 8   # batches of which stages behind the mixture have had rows by then
+    assert len(without) > held
+    assert not any(1000 <= value < 2000 for batch in without[held:] for value in batch), "rows of a branch that was taken out"
+    assert going_on(pipe([2, 0, 1]), state, ["weights"], threads=4)[0] == without
+    assert going_on(pipe([2, 0, 1]), later)[0] == without[5:]
+    back, last = going_on(pipe([2, 2, 1]), later, ["weights"])
+    whole = before + without[:5] + back
+    with pipe([2, 2, 1]).load() as loader:
+        loader.load_state_dict(last)
+        for wanted in range(0, len(whole), 4):
+            loader.seek(wanted)
+            assert all_of(next(loader)) == whole[wanted]
+        loader.begin_anew()
+        assert rest(loader) == whole
+    of_b = [value for batch in whole for value in batch if 1000 <= value < 2000]
+    rows = len([value for value in range(1000, 1045) if not stage.startswith("filter") or value % 3])
+    counts = collections.Counter(of_b)
+    if of_b:
+        assert max(counts.values()) - min(counts.get(value, 0) for value in range(1000, 1045) if value in counts) <= 1
+        assert len(of_b) < rows or len(counts) == rows, "its next epoch begins when all of its rows have come"
+
+
+@pytest.mark.parametrize("stage", ["batch", "filter"])
+def test_weights_of_0_by_pass(stage):
+    branches = [A, B.shuffle(buffer=7), C]
+    pipe = pipeline(branches, [[0, [1, 1, 1]], [1, [1, 0, 1]], [2, [0, 3, 1]]], stage).epochs(4)
+    whole = rest(pipe.load())
+    kept = {first: [value for value in range(first, first + SIZES[first]) if stage != "filter" or value % 3] for first in SIZES}
+    counts = collections.Counter(value for batch in whole for value in batch)
+    assert counts == collections.Counter(kept[0] * 2 + kept[1000] * 3 + kept[2000] * 4)
+    for number in range(0, len(whole) + 1):
+        _, state = at_batch(pipe, number)
+        assert going_on(pipe, state, threads=4)[0] == whole[number:]
+        with pipe.load() as loader:
+            if number < len(whole):
+                loader.seek(number)
+                assert all_of(next(loader)) == whole[number]
+    with pipe.load() as loader:
+        assert stage == "filter" or len(loader) == len(whole)
 
 
 def test_what_may_not_differ():
@@ -219,7 +291,7 @@ def test_what_may_not_differ():
     assert "accept" in refusal(other, 3)
     assert "accept 'branches'" in refusal(pipeline([A, B, C], [1, 1, 1]), ["weights"])
     assert "branch/1" in refusal(pipeline([A, C], [1, 1]), ["weights", "branches"])
-    assert "branches can be added behind the others, but not taken out" in refusal(pipeline([A], [1]), ["weights", "branches"])
+    assert "branches can be added behind the others, and are not taken out; keep them" in refusal(pipeline([A], [1]), ["weights", "branches"])
     assert "steps/0" in refusal(pipeline([A, B], [1, 9], "shuffle"), ["weights"])
     assert "load the state in a loader without a shard" in refusal(other, ["weights"], shard={"index": 0, "count": 2, "by": "batch"})
     old, other = (fb.mix([A, B], weights=weights, until="all").batch(8, remainder="drop", pad=True) for weights in ([1, 1], [1, 9]))

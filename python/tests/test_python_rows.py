@@ -282,3 +282,22 @@ def test_a_loader_may_give_the_rows_of_another(counts: Callable[..., Any]) -> No
     with fb.load(document) as batches:
         rows = [batch["y"].tolist() for batch in fb.python(batches, {"y": fb.fixed("int64", [4])}).batch(1).load()]
     assert rows == [[[0, 1, 2, 3]], [[4, 5, 6, 7]]]
+
+
+def test_rows_that_are_made_of_sequences_go_on_within_a_pass() -> None:
+    """The branches go on across passes, so a restart begins in the middle of a pass of each."""
+    def numbers(rows: int, first: int) -> fb.Pipeline:
+        return fb.python([{"id": np.int64(first + row)} for row in range(rows)], name=f"from {first}")
+
+    rows = fb.round_robin([numbers(20, 0).sorted("id", descending=True), numbers(20, 100).take_while("id % 6 != 0").shuffle(8)])
+    pipe = rows.random_sample(22, buffer=4).batch(7, remainder="pad", pad=True).epochs(2)
+    with pipe.load() as loader:
+        whole = [batch["id"].tolist() for batch in loader]
+    for done in range(len(whole) + 1):
+        with pipe.load() as loader:
+            for _ in range(done):
+                next(loader)
+            state = loader.state_dict()
+        with pipe.load() as loader:
+            loader.load_state_dict(state)
+            assert [batch["id"].tolist() for batch in loader] == whole[done:]

@@ -84,7 +84,8 @@ def test_where_rows_of_several_passes_are_held_weights_stay(branches: "list[fb.P
     ([[0, [1, 2]], [0, [2, 1]]], "passes must rise; found 0 after 0"),
     ([[0, [1, 2]], [2, [1]]], "1 weights for 2 branches from pass 2 on"),
     ([[0, [1, 2]], 3], "expected a pass and the weights from it on"),
-    ([[0, [1, -2]]], "larger than 0"),
+    ([[0, [1, -2]]], "a weight must be 0, which leaves the branch out, or a number up to 1e9; found -2"),
+    ([[0, [1, 1]], [1, [0, 0]]], "all weights are 0 from pass 1 on"),
 ])
 def test_what_is_no_schedule_is_named(weights: Any, message: str, branches: "list[fb.Pipeline]") -> None:
     with pytest.raises(fb.ConfigError, match=message):

@@ -21,8 +21,10 @@ namespace {
 std::vector<std::uint64_t> integer_weights(const std::vector<double>& weights) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<std::uint64_t> out;
-  for (const double weight : weights)
-    out.push_back(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(weight / sum * 4294967296.0))));
+  for (const double weight : weights) {
+    const std::uint64_t smallest = weight > 0 ? 1 : 0;
+    out.push_back(std::max(smallest, static_cast<std::uint64_t>(std::llround(weight / sum * 4294967296.0))));
+  }
   return out;
 }
 
@@ -65,9 +67,12 @@ class Draws final : public Combiner {
     key_ = draw_key({.seed = context_.seed, .epoch = static_cast<std::uint64_t>(pass), .purpose = context_.purpose});
     segment_ = 0;
     const auto later = std::ranges::upper_bound(schedule_, pass, {}, &Stretch::pass);
-    weights_ = std::prev(later)->weights;
+    of_pass_ = &std::prev(later)->weights;
+    weights_ = *of_pass_;
     draws_.emplace(key_, weights_);
   }
+
+  bool leaves_out(std::size_t branch) const override { return (*of_pass_)[branch] == 0; }
 
   std::size_t next(const std::vector<bool>& open) override {
     const std::size_t branch = draws_->next();
@@ -85,7 +90,8 @@ class Draws final : public Combiner {
  private:
   const Schedule schedule_;
   const CombineContext context_;
-  std::vector<std::uint64_t> weights_;  // of the pass; 0 where a branch is closed
+  const std::vector<std::uint64_t>* of_pass_ = nullptr;  // in the schedule
+  std::vector<std::uint64_t> weights_;                   // the same; 0 where a branch is closed
   std::uint64_t key_ = 0;
   std::uint64_t segment_ = 0;
   std::optional<BranchDraws> draws_;
@@ -100,22 +106,38 @@ Result<void> check_weights(const MixWeights& weights, std::size_t branches) {
       return refuse(fmt::format("there are {} weights for {} branches{}; give each branch one", given.size(), branches,
                                 weights.schedule.size() > 1 ? fmt::format(" from pass {} on", pass) : ""));
     for (const double weight : given) {
-      if (!(weight > 0) || !(weight <= 1e9))
-        return refuse(fmt::format("a weight must be larger than 0 and at most 1e9; found {}", weight));
+      if (!(weight >= 0) || !(weight <= 1e9))
+        return refuse(
+            fmt::format("a weight must be 0, which leaves the branch out, or a number up to 1e9; found {}", weight));
     }
+    if (!given.empty() && std::ranges::count(given, 0) == std::ssize(given))
+      return refuse(fmt::format("all weights are 0{}, so no branch would give a row; give one of them a weight above 0",
+                                weights.schedule.size() > 1 ? fmt::format(" from pass {} on", pass) : ""));
   }
   return {};
 }
 
+/// Fails when a pass of these weights would never end.
+Result<void> check_ends(const Until& until, const Stretch& stretch, const BranchList& branches) {
+  BranchList there;
+  for (std::size_t i = 0; i < branches.repeat.size(); ++i) {
+    if (stretch.weights[i] > 0) there.repeat.push_back(branches.repeat[i]);
+  }
+  return check_end(until, there);
+}
+
 Result<Combining> bind_mix(const Mix& options, const BranchList& branches) {
   FOREBAY_DO(check_weights(options.weights, branches.repeat.size()));
-  FOREBAY_DO(check_end(options.until, branches));
   const Schedule schedule = schedule_of(options.weights, branches.repeat.size());
+  for (const Stretch& stretch : schedule) FOREBAY_DO(check_ends(options.until, stretch, branches));
+  const bool leaves_out = std::ranges::any_of(
+      schedule, [](const Stretch& stretch) { return std::ranges::count(stretch.weights, std::uint64_t{0}) > 0; });
   return Combining{.make = [schedule](const CombineContext& context) -> std::unique_ptr<Combiner> {
                      return std::make_unique<Draws>(schedule, context);
                    },
                    .end = options.until,
                    .fill = options.fill,
+                   .leaves_out = leaves_out,
                    .passes = [schedule](std::int64_t last) { return hash_up_to(schedule, last); }};
 }
 
@@ -126,8 +148,8 @@ CombineType mix() {
       describe<CombineType, Mix>(
           "mix", "Draws the branch of every row at random. Branches go on across passes, where they are.", bind_mix)
           .field("weights", &Mix::weights,
-                 "One for each branch, larger than 0; empty: equal. [[0, [0.7, 0.3]], [3, [0.5, 0.5]]]: from pass 0 "
-                 "on, and from pass 3 on.")
+                 "One for each branch; empty: equal. A branch of weight 0 is left out, and keeps its place. "
+                 "[[0, [0.7, 0.3]], [3, [0.5, 0.5]]]: from pass 0 on, and from pass 3 on.")
           .field("until", &Mix::until, until_doc)
           .field("fill", &Mix::fill, fill_doc)
           .required("branches", &Mix::branches, branches_doc)

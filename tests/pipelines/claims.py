@@ -136,7 +136,8 @@ def with_other_weights(code: str) -> Optional[str]:
         if depth == 1 and code[end] == "]":
             break
     options = code[end + 1:]
-    for old, new in ((", weights=[2, 1],", ", weights=[1, 7],"), (", weights=[(0, [2, 1]), (1, [1, 3])],", ", weights=[(0, [1, 7]), (2, [3, 1])],")):
+    for old, new in ((", weights=[2, 1],", ", weights=[1, 7],"), (", weights=[(0, [2, 1]), (1, [1, 3])],", ", weights=[(0, [1, 7]), (2, [3, 1])],"),
+                     (", weights=[(0, [2, 1]), (1, [1, 0])],", ", weights=[(0, [0, 1]), (2, [3, 1])],")):
         if options.startswith(old):
             return code[:end + 1] + new + options[len(old):]
     return None
@@ -171,6 +172,9 @@ def check_changed(pipe: Any, whole: Stream, drawn: Case, epochs: int, rng: rando
         found = [digest(batch) for batch in itertools.islice(loader, more)] if more else []
         same((found, ""), (changed.rest(0)[0][:more], ""), "other weights, again")
         later = loader.state_dict()
+        if not changed.end and len(before) + len(changed.batches) < MOST:
+            loader.begin_anew()
+            same(run(loader).rest(0), ([digest(batch) for batch in before] + changed.rest(0)[0], ""), "the changed run from its beginning")
     same(resumed(other, later, threads=3).rest(0), changed.rest(more), f"a restart {more} batches after other weights from batch {done} on")
 
 

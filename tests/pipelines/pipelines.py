@@ -202,7 +202,8 @@ class Draw:
             self.unpaired("")
         options = ""
         if kind == "mix":
-            options = self.one(', weights=[2, 1], until="all"', ', weights=[(0, [2, 1]), (1, [1, 3])], until="all"', lambda: self.lose(f", until={self.number(3, 30)}, repeat=True"))
+            options = self.one(', weights=[2, 1], until="all"', ', weights=[(0, [2, 1]), (1, [1, 3])], until="all"',
+                               lambda: self.lose(', weights=[(0, [2, 1]), (1, [1, 0])], until="all"'), lambda: self.lose(f", until={self.number(3, 30)}, repeat=True"))
         elif kind == "round_robin":
             options = self.one(', until="all"', lambda: self.lose(""))
         return f"fb.{kind}([{', '.join(branches)}]{options}{fill})"

@@ -70,11 +70,15 @@ TEST(CombineDocument, FaultsOfSeveralBranchesAreReportedTogether) {
                           fault("/source/mix/branches/1/steps", "a list")));
 }
 
-TEST(CombineDocument, WeightsAreLargerThanZeroAndOneForEachBranch) {
+TEST(CombineDocument, WeightsAreOneForEachBranchAndNotAllZero) {
   EXPECT_THAT(faults_of({.options = R"("weights": [1], )"}),
               ElementsAre(fault("/source/mix/weights", "1 weights for 2 branches")));
-  EXPECT_THAT(faults_of({.options = R"("weights": [1, 0], )"}),
-              ElementsAre(fault("/source/mix/weights", "larger than 0")));
+  EXPECT_THAT(faults_of({.options = R"("weights": [1, -1], )"}),
+              ElementsAre(fault("/source/mix/weights", "a number up to 1e9; found -1")));
+  EXPECT_THAT(faults_of({.options = R"("weights": [0, 0], )"}),
+              ElementsAre(fault("/source/mix/weights", "all weights are 0")));
+  EXPECT_THAT(faults_of({.options = R"("weights": [[0, [1, 1]], [2, [0, 0]]], )"}),
+              ElementsAre(fault("/source/mix/weights", "all weights are 0 from pass 2 on")));
 }
 
 TEST(CombineDocument, OtherTypesSuggestACast) {

@@ -16,7 +16,7 @@ struct MixWeights {
   /// The weights from a pass on.
   struct From {
     std::int64_t pass = 0;
-    std::vector<double> weights;  ///< One for each branch, larger than 0.
+    std::vector<double> weights;  ///< One for each branch, not all 0. 0: the branch is left out, and keeps its place.
   };
   MixWeights() = default;  ///< Equal.
   MixWeights(std::initializer_list<double> weights) : schedule{{.pass = 0, .weights = weights}} {}

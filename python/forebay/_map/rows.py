@@ -273,8 +273,9 @@ class MadePump(PassFeeder):
             if first == 0 and batch.valid_rows == batch.rows:
                 feed.put_rows(batch)
                 continue
+            made = batch if isinstance(batch, (dict, tuple)) else dict(batch.items())   # of functions, or of the run itself
             for row in range(first, batch.valid_rows):
-                feed.put(each_of(lambda value: value[row], batch))   # noqa: B023: used at once
+                feed.put(each_of(lambda value: value[row], made))   # noqa: B023: used at once
             first = max(0, first - batch.valid_rows)
 
     def _results(self, epoch: int, first: int) -> "Iterator[Any]":

@@ -65,6 +65,7 @@ Result<RowStreams::Rows> RowStreams::read(Reader::Stream stream, std::span<Handl
         out[i] = {.block = *at.slot, .ordinal = row, .offset = row, .length = at.row_bytes};
       }
       at.next += count;
+      advance(at);
       if (count > 0) return Rows{PartReader::Got::rows, count};
       leave_block(at, batch);
     }
@@ -83,6 +84,14 @@ bool RowStreams::ready(Reader::Stream stream, std::int64_t batch) {
   const auto got = next_block(at);
   if (!got.ok()) at.error = got.error();
   return !got.ok() || *got != PartReader::Got::nothing_yet;
+}
+
+/// An order that goes through a part again needs no more of the combination than before.
+void RowStreams::advance(const Open& at) {
+  std::deque<RunShare::Made>& made = share_->made;
+  const std::int64_t rows = at.rows + static_cast<std::int64_t>(at.next);
+  while (!made.empty() && made.front().before < rows) made.pop_front();
+  if (!made.empty()) mixed_ = std::max(mixed_, made.front().mixed);
 }
 
 /// All rows of the block were given.
@@ -134,6 +143,7 @@ Result<void> RowStreams::open_reader(Open& at) {
   const RowPart& part = source_.parts[at.part];
   if (at.reader || part.rows) return {};
   if (part.open) {
+    share_->made.clear();
     FOREBAY_TRY(at.reader, part.open({.wake = wake_, .epoch = epoch_, .first = at.rows, .share = share_}));
   }
   if (at.reader) return {};

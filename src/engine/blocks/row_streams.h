@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ class RowStreams {
   /// Parts that are opened from now on belong to this pass.
   void begin_pass(std::int64_t epoch, std::int64_t batch) {
     epoch_ = epoch;
+    mixed_ = std::max(mixed_, MixedPlace{.pass = epoch});
     collected_.clear(batch);
   }
   /// `catching_up`: a restart repeats the order, so the part may be passed over as a whole, and is not opened yet.
@@ -62,6 +64,8 @@ class RowStreams {
   [[nodiscard]] Result<bool> collect(std::uint32_t part, std::int64_t batch, const std::function<Result<void>()>& room);
   [[nodiscard]] CollectedRows& collected() { return collected_; }
   [[nodiscard]] RunShare& share() const { return *share_; }
+  /// Position::mixed behind the rows that were read, of rows that are made of a combination.
+  [[nodiscard]] const MixedPlace& mixed() const { return mixed_; }
 
  private:
   struct Open {
@@ -81,6 +85,7 @@ class RowStreams {
   [[nodiscard]] Result<PartReader::Got> next_rows(Open& at, std::shared_ptr<const RowBlock>& out);
   [[nodiscard]] Result<PartReader::Got> next_block(Open& at);
   void leave_block(Open& at, std::int64_t batch);
+  void advance(const Open& at);
 
   const RowSource& source_;
   const bool seeks_;
@@ -88,6 +93,7 @@ class RowStreams {
   BlockTable& table_;
   const std::function<void()> wake_;
   std::int64_t epoch_ = 0;
+  MixedPlace mixed_ = {};
   CollectedRows collected_;
   std::optional<Reader::Stream> collecting_;  // the part that `collect` reads
   NumberedTable<Open, Reader::Stream> open_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
+#include "engine/program/position.h"
 #include "engine/read/block.h"
 
 namespace forebay::engine {
@@ -34,8 +36,16 @@ struct RunShare {
     return read;
   }
 
-  /// For the order plane: what one reader leaves to the next one, and lines for people.
+  /// Position::mixed of the run that made the rows of a pass before this one.
+  struct Made {
+    std::int64_t before = 0;
+    MixedPlace mixed = {};
+  };
+
+  /// For the order plane: what one reader leaves to the next one, what the reader has said of its blocks, in their
+  /// order, and lines for people.
   std::shared_ptr<void> kept = {};
+  std::deque<Made> made = {};
   std::function<void(std::string)> note = {};
 
   mutable Mutex mutex;

@@ -255,7 +255,8 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
 
 MixedPlace Passes::mixed() const {
   if (!takes_turns_) return {};
-  return combination_ != nullptr ? combination_->place() : MixedPlace{.pass = over() ? epoch_ : epoch_ + 1};
+  if (combination_ != nullptr) return combination_->place();
+  return std::max(open_files_.branch(0).mixed(), MixedPlace{.pass = over() ? epoch_ : 0});
 }
 
 Result<std::int64_t> Passes::skip(std::int64_t n, Reader& reader) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,7 +46,7 @@ struct BranchCursor {
 struct MixedPlace {
   std::int64_t pass = 0;  ///< Of the combination.
   std::int64_t row = 0;   ///< Of the pass; of branches that make batches, the batch.
-  bool operator==(const MixedPlace&) const = default;
+  auto operator<=>(const MixedPlace&) const = default;
 };
 
 /// Where a run stands: all that a restart needs (docs/adr/0005, 0018). An order begins a pass from (seed, epoch) alone,
@@ -79,8 +80,7 @@ struct Position {
   std::int64_t delivered = 0;        ///< Batches delivered, in plans with orders on batches.
   /// Of a combination: where each branch stands when pass `epoch` begins. Empty: at the beginning of the run.
   std::vector<BranchCursor> branches = {};
-  /// Of a combination that takes turns: from where on a restart may change it, if it is to. Where the rows of the
-  /// combination are made, the pass after those that were begun.
+  /// Of a combination that takes turns: from where on a restart may change it, if it is to.
   MixedPlace mixed = {};
   /// The number of the batch that comes next.
   [[nodiscard]] std::int64_t number() const { return blocks.empty() ? next : delivered; }

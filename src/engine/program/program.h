@@ -263,6 +263,10 @@ struct Program {
 /// Whether each pass begins all branches anew, so that a pass can be gone through without those before it.
 [[nodiscard]] inline bool passes_are_alike(const Program& program) {
   if (program.branches.empty() || !program.combining.make) return true;
+  const auto some = [&program](const EarlierCombining& earlier) {
+    return earlier.combining.leaves_out || earlier.branches < program.branches.size();
+  };
+  if (program.combining.leaves_out || std::ranges::any_of(program.earlier, some)) return false;
   return program.combining.end.when == PassEnd::When::all &&
          std::ranges::none_of(program.branches, [](const Program& branch) { return branch.repeat; });
 }

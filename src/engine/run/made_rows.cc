@@ -164,6 +164,7 @@ class MadeReader final : public PartReader {
       run_->drop -= drop;
       if (drop == rows) continue;
       given_ += rows - drop;
+      context_.share->made.push_back({.before = context_.first + given_, .mixed = batch->layout.after.mixed});
       out = block_of(batch, drop);
       return Got::rows;
     }

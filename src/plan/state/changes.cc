@@ -29,8 +29,6 @@ using engine::Section;
 constexpr std::string_view mixture_stage = "mixture";
 constexpr std::string_view options_name = "options";
 
-std::pair<std::int64_t, std::int64_t> in_order(const engine::MixedPlace& place) { return {place.pass, place.row}; }
-
 Error corrupt(const Section& section, std::string_view what) {
   return refused(Detail::data_loss, fmt::format("corrupt state: section '{}' {}", section.stage, what));
 }
@@ -68,8 +66,8 @@ Error another_plan(const Difference& found, std::size_t branches) {
   std::string more;
   if (found.mixture && found.mixture->branches > branches)
     more = fmt::format(
-        "; its combination had {} branches, and this plan has {}: branches can be added behind the others, "
-        "but not taken out",
+        "; its combination had {} branches, and this plan has {}: branches can be added behind the others, and "
+        "are not taken out; keep them, and give those of a `mix` that are to give no more rows the weight 0",
         found.mixture->branches, branches);
   return refused(Detail::failed_precondition, fmt::format("the state belongs to another plan; what differs: {}{}",
                                                           fmt::join(found.parts, ", "), more));
@@ -142,7 +140,7 @@ Result<std::vector<Change>> changes_of(const Difference& found, const Program& i
   std::vector<Change> out;
   Change until_here{.until = at.mixed, .branches = mixture->branches, .options = mixture->options};
   for (const Change& each : mixture->earlier) {
-    if (in_order(each.until) > in_order(at.mixed)) {  // a `seek` has gone back behind this change
+    if (each.until > at.mixed) {  // a `seek` has gone back behind this change
       until_here.branches = each.branches;
       until_here.options = each.options;
       break;
@@ -250,8 +248,7 @@ Result<std::optional<Mixture>> take_mixture(std::vector<Section>& sections) {
   for (auto& change : earlier) {
     const bool first = out->earlier.empty();
     if (change->branches > out->branches ||
-        (!first && (in_order(out->earlier.back().until) >= in_order(change->until) ||
-                    out->earlier.back().branches > change->branches)))
+        (!first && (out->earlier.back().until >= change->until || out->earlier.back().branches > change->branches)))
       return corrupt(own.front(), "has changes in another order than that of their rows and branches");
     out->earlier.push_back(*std::move(change));
   }

@@ -153,6 +153,11 @@ std::string notice_of(const Position& at, const engine::Program& program) {
       at.epoch, at.next - 1, at.cut_short, at.epoch);
 }
 
+/// Whether an order behind made rows has all of a pass before it gives one.
+bool needs_whole_passes(const engine::Program& program) {
+  return program.made && (engine::reaches_by_number(program) || needs_whole_passes(*program.made));
+}
+
 constexpr std::string_view stream_member = "stream";
 
 }  // namespace
@@ -188,11 +193,12 @@ Result<Restart> read_state(const Plan& plan, const Shard& shard, std::span<const
   FOREBAY_DO(check_sources(state.data, program, sizes, added));
   FOREBAY_DO(engine::check_position(position, program, shard));
   Restart out{.at = std::move(position), .plan = std::move(changed)};
-  if (program.made && !parts.empty() && out.at.mixed != engine::MixedPlace{})
+  if (needs_whole_passes(program) && !parts.empty() && out.at.mixed != engine::MixedPlace{})
     out.notice = fmt::format(
-        "the rows of the mixture are made before the stages behind it, so it changes with epoch {}: the epochs before "
-        "that stay as they were",
-        out.at.mixed.pass);
+        "an order reaches the rows of the mixture by number, and so needs all of a pass: the mixture changes behind "
+        "those "
+        "that the order has, at row {} of pass {}",
+        out.at.mixed.row, out.at.mixed.pass);
   return out;
 }
 

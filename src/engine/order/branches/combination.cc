@@ -185,7 +185,7 @@ double Combination::done() const {
   double largest = 0, smallest = 1, sum = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const double done = turns_ && turns_->completed(i) ? 1.0 : streams_[i]->done();
-    if (!program_.branches[i].repeat) largest = std::max(largest, done);
+    if (!program_.branches[i].repeat && !(turns_ && turns_->left_out(i))) largest = std::max(largest, done);
     smallest = std::min(smallest, done);
     sum += done;
   }

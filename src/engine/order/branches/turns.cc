@@ -22,7 +22,6 @@ void Turns::begin(std::int64_t pass) {
   pass_ = pass;
   open_.clear();
   completed_.clear();
-  open_left_ = 0;
   stage_ = 0;
   chosen_ = none;
   given_ = 0;
@@ -37,18 +36,32 @@ void Turns::enter(std::int64_t pass, std::int64_t row) {
     ++stage_;
   const bool of_today = stage_ == earlier.size();
   const std::size_t branches = of_today ? program_.branches.size() : earlier[stage_].branches;
-  open_left_ += branches - open_.size();
   open_.resize(branches, true);
   completed_.resize(branches, false);
   change_ = !of_today && earlier[stage_].pass == pass ? earlier[stage_].row : -1;
   stop_ = change_ >= 0 && (most_ < 0 || change_ < most_) ? change_ : most_;
   combiner_ = combiners_[stage_].get();
   combiner_->begin(pass);
+  left_out_.assign(branches, false);
+  open_left_ = 0;
+  for (std::size_t i = 0; i < branches; ++i) {
+    left_out_[i] = combiner_->leaves_out(i);
+    if (open_[i] && !left_out_[i]) ++open_left_;
+  }
 }
 
 void Turns::reach() {
   if (given_ == change_) enter(pass_, given_);
-  over_ = given_ == most_;
+  over_ = given_ == most_ || all_completed();
+}
+
+/// Whether `until` says that the pass is over.
+bool Turns::all_completed() const {
+  if (program_.combining.end.when != PassEnd::When::all) return false;
+  for (std::size_t i = 0; i < completed_.size(); ++i) {
+    if (!completed(i)) return false;
+  }
+  return true;
 }
 
 std::int64_t Turns::pass_over(std::int64_t n, std::vector<std::int64_t>& left, std::vector<std::int64_t>& counts) {
@@ -79,7 +92,7 @@ bool Turns::ended(bool empty) {
     chosen_ = none;
     over_ = when == PassEnd::When::first && !repeats;
   }
-  if (when == PassEnd::When::all && std::ranges::count(completed_, false) == 0) over_ = true, chosen_ = none;
+  if (all_completed()) over_ = true, chosen_ = none;
   return goes_on;
 }
 

@@ -50,24 +50,29 @@ class Turns {
   bool ended(bool empty);
 
   [[nodiscard]] std::int64_t given() const { return given_; }  ///< Elements of the pass.
-  /// Whether the branch came to the end of an epoch in this pass.
-  [[nodiscard]] bool completed(std::size_t branch) const { return branch < completed_.size() && completed_[branch]; }
+  /// Whether the branch came to the end of an epoch in this pass, or is left out.
+  [[nodiscard]] bool completed(std::size_t branch) const {
+    return branch < completed_.size() && (completed_[branch] || left_out_[branch]);  // one may still be to join
+  }
+  [[nodiscard]] bool left_out(std::size_t branch) const { return branch < left_out_.size() && left_out_[branch]; }
   [[nodiscard]] std::int64_t pass() const { return pass_; }  ///< The one that `begin` was told last.
 
  private:
   void enter(std::int64_t pass, std::int64_t row);
   void reach();
+  [[nodiscard]] bool all_completed() const;
 
   const Program& program_;
   std::vector<std::unique_ptr<Combiner>> combiners_;  // of Program::earlier, and the one of today
   std::size_t stage_ = 0;                             // the one of them that has its turn
   Combiner* combiner_ = nullptr;                      // the same
   std::int64_t pass_ = 0;
-  std::int64_t change_ = -1;  // elements of the pass after which the next of them follows; -1: not in this pass
-  std::int64_t stop_ = -1;    // the smaller one of `change_` and `most_`
-  const std::int64_t most_;   // elements of a pass; -1: as many as there are
-  std::vector<bool> open_;    // may have elements left in this pass
-  std::size_t open_left_ = 0;
+  std::int64_t change_ = -1;    // elements of the pass after which the next of them follows; -1: not in this pass
+  std::int64_t stop_ = -1;      // the smaller one of `change_` and `most_`
+  const std::int64_t most_;     // elements of a pass; -1: as many as there are
+  std::vector<bool> open_;      // may have elements left in this pass
+  std::vector<bool> left_out_;  // Combiner::leaves_out
+  std::size_t open_left_ = 0;   // of those that are not left out
   std::vector<bool> completed_;
   std::size_t chosen_ = none;
   std::int64_t given_ = 0;

@@ -138,6 +138,8 @@ class OpenFiles final : public OpenParts {
     indexed_.reset();
     skips_.begin_pass();
   }
+  /// Of rows that are made of a combination (RowStreams::mixed).
+  [[nodiscard]] MixedPlace mixed() const { return row_streams_ ? row_streams_->mixed() : MixedPlace{}; }
   Result<void> end_pass() const override;
   Result<bool> end_run(Deadline deadline) override {
     if (rows_) FOREBAY_DO(rows_->unchanged());
