@@ -27,6 +27,7 @@ struct Index {
   bool check = false;
   bool json = false;
   std::string index_dir;
+  std::string publish;
 };
 
 std::string line_of(const IndexReport& report, const Index& asked) {
@@ -64,6 +65,11 @@ void print_json(const std::vector<IndexReport>& reports, const std::vector<Error
   print_line(out.pretty());
 }
 
+std::string folder_of(const std::string& file) {
+  const std::size_t end = file.find_last_of('/');
+  return end == std::string::npos ? "." : file.substr(0, end);
+}
+
 Result<std::vector<IndexReport>> reports_of_indexes(const Index& asked, const IndexOptions& options) {
   if (!asked.document.empty()) {
     FOREBAY_TRY(const Plan plan, Plan::load(asked.document));
@@ -81,6 +87,7 @@ Result<void> index(const Index& asked) {
                                          : asked.force ? Existing::replace
                                                        : Existing::keep,
                              .index_dir = asked.index_dir,
+                             .publish = asked.publish,
                              .progress = [&](const IndexProgress& now) {
                                const auto bytes = static_cast<double>(std::max<std::int64_t>(now.bytes, 1));
                                progress.show(static_cast<double>(now.bytes_done) / bytes,
@@ -104,6 +111,10 @@ Result<void> index(const Index& asked) {
     if (!asked.json && !report.error) print_line(line_of(report, asked));
   }
   if (asked.json) print_json(*reports, faults);
+  if (!asked.json && !asked.publish.empty() && faults.empty() && !reports->empty()) {
+    print_line(fmt::format("published in {}: index-v1 and catalogue-v1; copy both to {}/.forebay/", asked.publish,
+                           folder_of(reports->front().file)));
+  }
   return faults.empty() ? Result<void>{} : Error::all(std::move(faults));
 }
 
@@ -121,6 +132,9 @@ void add_index(CLI::App& app, Command& command) {
   CLI::Option* force = verb->add_flag("--force", asked->force, "Replace indexes that are good, too");
   verb->add_flag("--check", asked->check, "Only report whether each file has a good index; exit code 3 if one has none")
       ->excludes(force);
+  verb->add_option("--publish", asked->publish,
+                   "Also write what is to lie with the data, in its folder .forebay, into this folder")
+      ->check(not_empty());
   verb->add_option("--index-dir", asked->index_dir, "Folder for indexes; left out: .forebay beside the data")
       ->check(not_empty());
   verb->add_flag("--json", asked->json, "Print JSON");

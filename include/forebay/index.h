@@ -35,6 +35,9 @@ struct IndexOptions {
   Existing existing = Existing::keep;
   std::int64_t threads = 0;    ///< Files at once, at most 1024; 0: one for every CPU this process may use.
   std::string index_dir = {};  ///< As RunOptions::index_dir.
+  /// A folder of this machine for what is to lie with the data (docs/formats/index.md): `index-v1` and `catalogue-v1`,
+  /// which replace those that are there. All files are then of one folder. Empty: nothing is published.
+  std::string publish = {};
   /// For a plan: index only the files whose records an order reaches by number. A run would make these indexes itself.
   bool only_needed = false;
   std::int64_t part = 0, parts = 1;  ///< Only every `parts`th file, from file `part` on: for several processes.
@@ -61,9 +64,9 @@ struct IndexReport {
 /// as in a document. The indexes of a folder are in `.forebay/index-v1` in it, or in the cache folder where that cannot
 /// be written.
 ///
-/// A fault of one file is in its report; the other files are indexed all the same. Fails with Code::config for patterns
-/// that match nothing and for options out of their range, and with Code::cancelled when `progress` returns false;
-/// complete indexes stay.
+/// A fault of one file is in its report; the other files are indexed all the same, and nothing is published. Fails with
+/// Code::config for patterns that match nothing and for options out of their range, and with Code::cancelled when
+/// `progress` returns false; complete indexes stay.
 [[nodiscard]] Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& patterns,
                                                            const IndexOptions& options = {});
 /// Makes the indexes of the files of a plan and of all its branches, in their formats and compressions;

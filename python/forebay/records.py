@@ -109,7 +109,7 @@ class IndexReport(NamedTuple):
 
 
 def index_files(paths: Paths, compression: Optional[str] = "auto",
-                force: bool = False, index_dir: Optional[Path] = None) -> list[IndexReport]:
+                force: bool = False, index_dir: Optional[Path] = None, publish: Optional[Path] = None) -> list[IndexReport]:
     """Makes the indexes of TFRecord files, which hold the place of every record; several files at a time.
 
     paths: files and patterns (*, ?, [a-z], path@N).
@@ -117,10 +117,13 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
     An index that is good is kept unless `force` says otherwise. The indexes of a folder are in `.forebay/index-v1` in
     it, or in the folder that FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written; with
     `index_dir` only below that folder, which a run must name, too.
+    publish: a folder of this machine for `index-v1` and `catalogue-v1`, to be copied to the folder `.forebay` with the files, where
+    runs on all machines find them; the files are then of one folder.
     When files are corrupt or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
     reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force),
-                                "" if index_dir is None else path_of(index_dir, "index_dir"))
+                                "" if index_dir is None else path_of(index_dir, "index_dir"),
+                                "" if publish is None else path_of(publish, "publish"))
     return [IndexReport(*report) for report in reports]
 
 

@@ -87,11 +87,13 @@ void write(const nb::str& name, const nb::list& records, const std::string& comp
   value_of(std::move(done));
 }
 
-nb::list index(const nb::list& names, const std::string& compression, bool force, const nb::str& index_dir) {
+nb::list index(const nb::list& names, const std::string& compression, bool force, const nb::str& index_dir,
+               const nb::str& publish) {
   const std::vector<std::string> patterns = from_strs(names);
   IndexOptions options{.compression = compression_of(compression),
                        .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
-                       .index_dir = from_str(index_dir)};
+                       .index_dir = from_str(index_dir),
+                       .publish = from_str(publish)};
   auto done = [&] {
     Unlocked indexing;
     options.progress = [&](const IndexProgress&) { return indexing.no_signal(); };
@@ -213,9 +215,11 @@ void bind_records(nb::module_& module) {
              nb::sig("def write_records(path: str, records: list[bytes], compression: str) -> None"));
   module.def("crc32c", &checksum, nb::arg("data"), nb::sig("def crc32c(data: bytes | memoryview) -> int"),
              "CRC-32C of the bytes of an object with a contiguous buffer.");
-  module.def("index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
-             nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str) "
-                     "-> list[tuple[str, str, bool, int, int, int]]"));
+  module.def(
+      "index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
+      nb::arg("publish"),
+      nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str, publish: str) "
+              "-> list[tuple[str, str, bool, int, int, int]]"));
   module.def("index_plan", &index_plan, nb::arg("plan"), nb::arg("part"), nb::arg("parts"), nb::arg("only_check"),
              nb::arg("index_dir"),
              nb::sig("def index_plan(plan: Plan, part: int, parts: int, only_check: bool, index_dir: str) "

@@ -72,7 +72,7 @@ def test_the_stream_is_that_of_local_files(storage: Storage, parts: "list[pathli
     wanted = values(order(records([str(path) for path in parts])).epochs(2).batch(8).load())
     for threads in (1, 4):
         assert values(order(records("gs://bucket/a b/ü+part-*")).epochs(2).batch(8).load(threads=threads)) == wanted
-    assert all(asked.headers.get("if-match") for asked in storage.asked if "range" in asked.headers)
+    assert all(asked.headers.get("if-match") for asked in storage.asked if "range" in asked.headers and ".forebay" not in asked.path)
 
 
 def test_a_token_comes_from_the_environment_the_program_or_the_machine(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@
 
 #include "engine/index/index_file.h"
 #include "engine/index/index_parallel.h"
+#include "engine/index/made_index.h"
+#include "engine/index/published/published_index.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
 #include "engine/memory/machine.h"
@@ -17,6 +19,7 @@
 #include "io/paths.h"
 #include "sources/framing.h"
 #include "tools/files_of_plan.h"
+#include "tools/publish_index.h"
 
 namespace forebay {
 
@@ -105,7 +108,11 @@ class IndexRun {
     progress_.bytes = io::total_size(files);
   }
 
+  /// The requests for the files, after `run`.
+  [[nodiscard]] const std::vector<IndexRequest>& requests() const { return requests_; }
+
   Result<std::vector<IndexReport>> run() EXCLUDES(mutex_) {
+    find();
     const bool all = engine::each_file(
         {.files = reports_.size(), .threads = options_.threads},
         [this](std::size_t file, const std::stop_token& stop) { work(file, stop); },
@@ -115,21 +122,29 @@ class IndexRun {
   }
 
  private:
+  /// Asks for what other machines know of the files: their versions, and published indexes.
+  void find() {
+    const auto go_on = [this] { return !options_.progress || options_.progress(progress()); };
+    requests_ = engine::requests_for(source_, numbers_, {.stores = stores_}, go_on);
+    if (options_.existing == Existing::replace) return;
+    const std::vector<engine::EntryKey> plain{{engine::StoredKind::records, 0}};
+    engine::take_published(requests_, program_ != nullptr ? engine::stored_keys(*program_) : plain,
+                           {.pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4), .go_on = go_on});
+  }
+
   void work(std::size_t file, const std::stop_token& stop) EXCLUDES(mutex_) {
     IndexReport& report = reports_[file];
     Result<void> done;
-    const auto thrown =
-        engine::catch_all([&] { done = one(numbers_[file], report, stop); }, engine::no_memory_for_file);
+    const auto thrown = engine::catch_all([&] { done = one(file, report, stop); }, engine::no_memory_for_file);
     if (!done.ok()) report.error = done.error();
     if (thrown) report.error = engine::in_file(*thrown, report.file);
     const engine::Lock lock{mutex_};
     ++progress_.files_done;
   }
 
-  Result<void> one(std::uint32_t number, IndexReport& report, const std::stop_token& stop) {
+  Result<void> one(std::size_t file, IndexReport& report, const std::stop_token& stop) {
     const bool only_check = options_.existing == Existing::only_check;
-    IndexRequest request = engine::request_for(source_, number);
-    request.stores = stores_;
+    const IndexRequest& request = requests_[file];
     if (only_check && program_ == nullptr) return check(request, report);
     const engine::IndexWatch watch = [&](std::int64_t bytes) {
       const engine::Lock lock{mutex_};
@@ -137,7 +152,7 @@ class IndexRun {
       return !stop.stop_requested();
     };
     if (program_ == nullptr) return make(request, watch, options_.existing, report);
-    const Attributed attributed{*program_, number, std::move(request)};
+    const Attributed attributed{*program_, numbers_[file], request};
     FOREBAY_TRY(const bool complete, attributed.look(report));
     if (only_check || (complete && options_.existing == Existing::keep)) return {};
     return attributed.make(watch, report);
@@ -155,6 +170,7 @@ class IndexRun {
   const std::shared_ptr<engine::IndexStores> stores_ = std::make_shared<engine::IndexStores>(options_.index_dir);
   engine::Mutex mutex_;
   std::vector<IndexReport> reports_;  // each report belongs to the thread that indexes its file
+  std::vector<IndexRequest> requests_;
   IndexProgress progress_ GUARDED_BY(mutex_);
 };
 
@@ -170,12 +186,15 @@ Result<std::vector<IndexReport>> index_files(const std::vector<std::string>& pat
   FOREBAY_DO(engine::check_threads(options.threads));
   FOREBAY_DO(check_part(options));
   FOREBAY_TRY(std::vector<std::string> files, io::expand(patterns, ""));
-  return IndexRun{Source{.files = std::move(files),
-                         .compression = options.compression,
-                         .format = sources::tfrecord_format(),
-                         .signature = sources::tfrecord_signature()},
-                  options}
-      .run();
+  FOREBAY_DO(check_publish(options.publish, files));
+  IndexRun run{Source{.files = std::move(files),
+                      .compression = options.compression,
+                      .format = sources::tfrecord_format(),
+                      .signature = sources::tfrecord_signature()},
+               options};
+  FOREBAY_TRY(std::vector<IndexReport> out, run.run());
+  FOREBAY_DO(publish(options.publish, out, run.requests()));
+  return out;
 }
 
 Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOptions& options) {
@@ -190,14 +209,22 @@ Result<std::vector<IndexReport>> index_files(const Plan& plan, const IndexOption
   std::erase_if(readers, [](const engine::Program* reader) { return reader->source.files_a_part > 0; });
   if (readers.empty() && !options.only_needed)
     return Error{Code::config, Detail::invalid_argument, "a record is a whole file: no index is needed"};
+  std::vector<std::string> files;
+  for (const engine::Program* reader : readers)
+    files.insert(files.end(), reader->source.files.begin(), reader->source.files.end());
+  FOREBAY_DO(check_publish(options.publish, files));
   std::vector<IndexReport> out;
+  std::vector<IndexRequest> requests;
   std::int64_t first = 0;  // the place of the reader's first file among those of all
   for (const engine::Program* reader : readers) {
     const engine::Program* const looks = engine::looks_into_records(*reader) ? reader : nullptr;
-    FOREBAY_TRY(std::vector<IndexReport> some, (IndexRun{reader->source, options, first, looks}.run()));
+    IndexRun run{reader->source, options, first, looks};
+    FOREBAY_TRY(std::vector<IndexReport> some, run.run());
     first += std::ssize(reader->source.files);
     out.insert(out.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+    requests.insert(requests.end(), run.requests().begin(), run.requests().end());
   }
+  FOREBAY_DO(publish(options.publish, out, requests));
   return out;
 }
 

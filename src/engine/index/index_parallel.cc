@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "engine/index/early_check.h"
+#include "engine/index/published/published_index.h"
 #include "engine/index/scan_file.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
@@ -86,7 +87,7 @@ Result<MadeIndex> make_index(const Program& program, const IndexRequest& request
 namespace {
 
 /// Loads what is stored for a file, or makes and stores it.
-Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, IndexRequest request,
+Result<MadeIndex> load_or_make(const Program& program, std::uint32_t file, const IndexRequest& request,
                                const IndexWatch& watch) {
   if (looks_into_records(program)) {
     if (auto stored = load_made(program, request)) return *std::move(stored);
@@ -109,28 +110,31 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
           .max_decompressed_bytes = source.max_decompressed_bytes};
 }
 
-std::vector<std::optional<io::FileIdentity>> requested_identities(const Program& program,
-                                                                  std::span<const std::uint32_t> files,
-                                                                  const std::function<bool()>& go_on) {
-  const Source& source = program.source;
-  std::vector<std::optional<io::FileIdentity>> out(files.size());
+std::vector<IndexRequest> requests_for(const Source& source, std::span<const std::uint32_t> files,
+                                       const IndexMeans& means, const std::function<bool()>& go_on,
+                                       const std::shared_ptr<KnownVersions>& known) {
+  std::vector<IndexRequest> out;
   std::vector<std::string> paths;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (stores::file_system_of(source.files[files[i]]) == nullptr) continue;
-    paths.push_back(source.files[files[i]]);
-    places.push_back(i);
+  for (const std::uint32_t file : files) {
+    IndexRequest& request = out.emplace_back(request_for(source, file));
+    request.pool = means.pool;
+    request.stores = means.stores;
+    if (stores::file_system_of(request.file) == nullptr) continue;
+    paths.push_back(request.file);
+    places.push_back(out.size() - 1);
   }
-  const auto found = find_files(paths, go_on, program.known);
+  const auto found = find_files(paths, go_on, known);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i].ok() && found[i]->version != 0) out[places[i]] = io::identity_of(*found[i]);
+    if (found[i].ok() && found[i]->version != 0) out[places[i]].identity = io::identity_of(*found[i]);
   }
   return out;
 }
 
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
                                const std::function<bool()>& go_on, std::span<MadeIndex> made) {
-  const auto identities = requested_identities(program, files, go_on);
+  const std::vector<IndexRequest> requests = requests_for(program.source, files, means, go_on, program.known);
+  take_published(requests, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
   if (go_on && !go_on()) return Error{Code::cancelled, "interrupted"};
   std::vector<std::optional<Error>> errors(files.size());
   std::atomic<std::size_t> failed{files.size()};  // the first file that failed; files after it are stopped
@@ -139,11 +143,7 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
     if (!wanted(0)) return;
     const auto thrown = catch_all(
         [&] {
-          IndexRequest request = request_for(program.source, files[at]);
-          request.pool = means.pool;
-          request.stores = means.stores;
-          request.identity = identities[at];
-          auto done = load_or_make(program, files[at], std::move(request), wanted);
+          auto done = load_or_make(program, files[at], requests[at], wanted);
           if (done.ok()) {
             made[at] = *std::move(done);
             made[at].charge = means.pool->charge(made[at].bytes(), MemoryUse::scan);

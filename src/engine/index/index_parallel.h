@@ -29,11 +29,11 @@ struct IndexMeans {
 [[nodiscard]] Result<MadeIndex> make_index(const Program& program, const IndexRequest& request, std::uint32_t file,
                                            const IndexWatch& watch);
 
-/// The identities of those files of a program's source that are on other machines: all are asked for together. Empty
-/// for a local file, for one that is not found, and for one whose version is not told. Throws Closed when `go_on` says
-/// so.
-[[nodiscard]] std::vector<std::optional<io::FileIdentity>> requested_identities(
-    const Program& program, std::span<const std::uint32_t> files, const std::function<bool()>& go_on = {});
+/// The requests for the indexes of files of a source. Those of files of other machines have the identity, for which all
+/// are asked together; not of one that is not found, or whose version is not told. `go_on`: false ends the wait.
+[[nodiscard]] std::vector<IndexRequest> requests_for(const Source& source, std::span<const std::uint32_t> files,
+                                                     const IndexMeans& means, const std::function<bool()>& go_on = {},
+                                                     const std::shared_ptr<KnownVersions>& known = {});
 
 /// Reads or makes the indexes of `files` of the program's source, several at once. `made` must be as long as `files`.
 /// The calling thread polls `go_on`; false ends the work with Code::cancelled. If several files fail, the error of the

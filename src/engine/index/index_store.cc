@@ -8,6 +8,7 @@
 
 #include "columns/crc32c.h"
 #include "columns/crc32c_ranges.h"
+#include "engine/index/published/published_index.h"
 #include "io/atomic_file.h"
 #include "io/paths.h"
 #include "stores/registry.h"
@@ -75,6 +76,28 @@ io::FileIdentity identity_of(const StoredEntry& head) {
 
 }  // namespace
 
+std::optional<StoreEntry> entry_at(std::span<const std::byte> rest) {
+  if (rest.size() < sizeof(StoredEntry)) return std::nullopt;
+  const StoredEntry head = load_head(rest.data());
+  if (head.magic != entry_magic || head.name_bytes > max_name) return std::nullopt;
+  const std::size_t before = sizeof(head) + padded(head.name_bytes);
+  if (before > rest.size() || head.payload_bytes > rest.size() - before) return std::nullopt;
+  const std::size_t bytes = before + padded(head.payload_bytes);
+  if (bytes > rest.size()) return std::nullopt;
+  if (!all_zero(rest.first(before).subspan(sizeof(head) + head.name_bytes)) ||
+      !all_zero(rest.first(bytes).subspan(before + head.payload_bytes)))
+    return std::nullopt;
+  std::string name(head.name_bytes, '\0');  // a copy: another process may change the mapped bytes
+  std::memcpy(name.data(), rest.data() + sizeof(head), name.size());
+  if (crc_of(head, name) != head.head_crc) return std::nullopt;
+  return StoreEntry{.name = std::move(name),
+                    .key = {static_cast<StoredKind>(head.kind), head.made_by},
+                    .identity = identity_of(head),
+                    .payload = rest.subspan(before, head.payload_bytes),
+                    .crc = head.payload_crc,
+                    .bytes = bytes};
+}
+
 void IndexStore::forget() {
   mapping_.reset();
   files_.clear();
@@ -114,35 +137,38 @@ void IndexStore::look_through() {
 }
 
 bool IndexStore::add_entry() {
-  const auto rest = mapping_->bytes().subspan(end_);
-  if (rest.size() < sizeof(StoredEntry)) return false;
-  const StoredEntry head = load_head(rest.data());
-  if (head.magic != entry_magic || head.name_bytes > max_name) return false;
-  const std::size_t before = sizeof(head) + padded(head.name_bytes);
-  if (before > rest.size() || head.payload_bytes > rest.size() - before) return false;
-  const std::size_t bytes = before + padded(head.payload_bytes);
-  if (bytes > rest.size()) return false;
-  if (!all_zero(rest.first(before).subspan(sizeof(head) + head.name_bytes)) ||
-      !all_zero(rest.first(bytes).subspan(before + head.payload_bytes)))
-    return false;
-  std::string name(head.name_bytes, '\0');  // a copy: another process may change the mapped bytes
-  std::memcpy(name.data(), rest.data() + sizeof(head), name.size());
-  if (crc_of(head, name) != head.head_crc) return false;
-  OfFile& of = files_[name];
-  if (of.identity != identity_of(head)) {
+  const auto entry = entry_at(mapping_->bytes().subspan(end_));
+  if (!entry) return false;
+  OfFile& of = files_[entry->name];
+  if (of.identity != entry->identity) {
     superseded_ += of.bytes;
-    of = {.identity = identity_of(head), .entries = {}, .bytes = 0};
+    of = {.identity = entry->identity, .entries = {}, .bytes = 0};
   }
-  auto& same = of.entries[{static_cast<StoredKind>(head.kind), head.made_by}];
-  same.push_back({.offset = end_, .bytes = bytes});  // without memory the list may stay empty: nothing else has changed
+  auto& same = of.entries[entry->key];
+  same.push_back(
+      {.offset = end_, .bytes = entry->bytes});  // without memory the list may stay empty: nothing else has changed
   if (same.size() > 1) {
     const std::size_t before_it = same[same.size() - 2].bytes;
     superseded_ += before_it;
     of.bytes -= before_it;
   }
-  of.bytes += bytes;
-  end_ += bytes;
+  of.bytes += entry->bytes;
+  end_ += entry->bytes;
   return true;
+}
+
+std::vector<StoreEntry> IndexStore::entries_of(const std::string& name) const {
+  std::vector<StoreEntry> out;
+  const auto of = files_.find(name);
+  if (of == files_.end()) return out;
+  for (const auto& [key, entries] : of->second.entries) {
+    if (entries.empty()) continue;
+    auto entry = entry_at(mapping_->bytes().subspan(entries.back().offset, entries.back().bytes));
+    // The mapped bytes may have changed since they were looked through.
+    if (entry && entry->name == name && entry->key == key && entry->identity == of->second.identity)
+      out.push_back(*std::move(entry));
+  }
+  return out;
 }
 
 std::vector<FoundEntry> IndexStore::find(const std::string& name, const EntryKey& key) const {
@@ -162,6 +188,19 @@ std::vector<FoundEntry> IndexStore::find(const std::string& name, const EntryKey
                    .crc = head.payload_crc});
   }
   return out;
+}
+
+io::ByteRange IndexStore::range_of(const std::string& name) const {
+  const auto of = files_.find(name);
+  if (of == files_.end()) return {};
+  std::size_t begin = end_, end = 0;
+  for (const auto& [key, entries] : of->second.entries) {
+    if (entries.empty()) continue;
+    begin = std::min(begin, entries.back().offset);
+    end = std::max(end, entries.back().offset + entries.back().bytes);
+  }
+  if (begin >= end) return {};
+  return {.offset = static_cast<std::int64_t>(begin), .bytes = static_cast<std::int64_t>(end - begin)};
 }
 
 bool IndexStore::replace_needed() const {
@@ -224,6 +263,11 @@ Result<void> IndexStore::replace(const std::string& file) const {
   return out.commit();
 }
 
+IndexStores::IndexStores(std::string index_dir)
+    : index_dir_{std::move(index_dir)}, published_{std::make_unique<PublishedIndexes>()} {}
+
+IndexStores::~IndexStores() = default;
+
 IndexStore& IndexStores::at(const StorePlace& place) { return stores_.try_emplace(place, place).first->second; }
 
 std::vector<FoundEntry> IndexStores::find(const StorePlace& place, const std::string& file, const EntryKey& key,
@@ -239,6 +283,16 @@ std::vector<FoundEntry> IndexStores::find(const StorePlace& place, const std::st
   }
   fault = store.fault();
   return out;
+}
+
+void IndexStores::each_entry(const StorePlace& place, const std::string& file, const io::FileIdentity& identity,
+                             const std::function<void(const StoreEntry&)>& use) {
+  const Lock lock{mutex_};
+  IndexStore& store = at(place);
+  store.refresh();
+  for (const StoreEntry& entry : store.entries_of(io::base_name(file))) {
+    if (entry.identity == identity) use(entry);
+  }
 }
 
 Result<std::string> IndexStores::append(const std::string& file, std::span<const NewEntry> entries) {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@ enum class StoredKind : std::uint32_t {
   records = 1,    ///< The image of a RecordIndex.
   skips = 2,      ///< The skips that belong to an index of good records (made_index.h).
   attribute = 3,  ///< The image of an AttributeColumn.
+  ends = 4,       ///< Hashes of both ends of a file whose identity is its version (published/published_index.h).
 };
 
 /// Names an entry of one data file. The last intact entry of a name is valid.
@@ -41,13 +44,24 @@ struct FoundEntry {
   std::uint32_t crc = 0;  ///< CRC-32C of the payload.
 };
 
+/// An entry as it lies in a store, whose head is intact. The payload is not checked yet.
+struct StoreEntry {
+  std::string name;  ///< Of the data file, without its folder.
+  EntryKey key;
+  io::FileIdentity identity;
+  std::span<const std::byte> payload;
+  std::uint32_t crc = 0;  ///< CRC-32C of the payload.
+  std::size_t bytes = 0;  ///< Of the whole entry.
+};
+/// The entry that begins there; empty: no intact one does.
+[[nodiscard]] std::optional<StoreEntry> entry_at(std::span<const std::byte> bytes);
+
 /// An entry to store.
 struct NewEntry {
   EntryKey key;
   io::FileIdentity identity;
   std::span<const std::byte> payload;
 };
-
 /// One store: the entries of the files of one folder, in one file that grows (docs/formats/index.md).
 ///
 ///     entry: head (magic, sizes, key, identity, checksums) │ name │ payload     entry     entry  …  [a torn tail]
@@ -64,10 +78,14 @@ class IndexStore {
   /// The entries of a file with that key, the last one first. Those of an older version of the file than its last entry
   /// are left out.
   [[nodiscard]] std::vector<FoundEntry> find(const std::string& name, const EntryKey& key) const;
+  /// The last entry of each key of the present version of a file.
+  [[nodiscard]] std::vector<StoreEntry> entries_of(const std::string& name) const;
   /// Appends entries of the file `name`, whose path is `file`. Replaces the store when more than half of it is
   /// superseded, or when a writer has left a torn entry at its end. Returns whether these are its first entries.
   [[nodiscard]] Result<bool> append(const std::string& file, const std::string& name,
                                     std::span<const NewEntry> entries);
+  /// Where the entries of a file begin and end that are valid now; empty: it has none.
+  [[nodiscard]] io::ByteRange range_of(const std::string& name) const;
   [[nodiscard]] const std::string& path() const { return place_.path; }
   [[nodiscard]] const std::string& fault() const { return fault_; }  ///< Why it cannot be read; empty when it can.
 
@@ -99,19 +117,28 @@ class IndexStore {
   std::string fault_;
 };
 
+class PublishedIndexes;
+
 /// The stores that one run, or one call of a program, uses. Any thread may call.
 class IndexStores {
  public:
   /// `index_dir`: the folder for all stores; empty: the usual places (store_place.h).
-  explicit IndexStores(std::string index_dir = {}) : index_dir_{std::move(index_dir)} {}
+  explicit IndexStores(std::string index_dir = {});
+  ~IndexStores();
 
   [[nodiscard]] std::vector<StorePlace> places(const std::string& file) const { return places_of(file, index_dir_); }
   /// The entries with that key of a data file in a place, the last one first. Looks for new ones when `anew`, or when
   /// there is none. `fault` says why the store cannot be read.
   [[nodiscard]] std::vector<FoundEntry> find(const StorePlace& place, const std::string& file, const EntryKey& key,
                                              bool anew, std::string& fault) EXCLUDES(mutex_);
+  /// Calls `use` with the last entry of each key of a data file in a place, as far as they are of this version of it.
+  /// The payloads are valid during the call.
+  void each_entry(const StorePlace& place, const std::string& file, const io::FileIdentity& identity,
+                  const std::function<void(const StoreEntry&)>& use) EXCLUDES(mutex_);
   /// Stores entries of a data file in the first of its places where that is possible. Returns the path of the store.
   [[nodiscard]] Result<std::string> append(const std::string& file, std::span<const NewEntry> entries) EXCLUDES(mutex_);
+  /// What is published with data of other machines.
+  [[nodiscard]] PublishedIndexes& published() const { return *published_; }
   /// A line for people, once: where a new store was made that nobody asked for by `index_dir`, or why none can be made.
   /// Empty when there is nothing to say.
   [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);
@@ -123,6 +150,7 @@ class IndexStores {
   [[nodiscard]] IndexStore& at(const StorePlace& place) REQUIRES(mutex_);
 
   const std::string index_dir_;
+  const std::unique_ptr<PublishedIndexes> published_;
   Mutex mutex_;
   std::map<StorePlace, IndexStore> stores_ GUARDED_BY(mutex_);
   std::deque<std::string> notices_ GUARDED_BY(mutex_);

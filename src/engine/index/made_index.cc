@@ -143,6 +143,15 @@ SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips) {
 
 std::uint64_t index_key(const Program& program) { return may_skip(program) ? program.early.checked_by : 0; }
 
+std::vector<EntryKey> stored_keys(const Program& program) {
+  if (!has_keys(program)) return {};
+  std::vector<EntryKey> out{{StoredKind::records, index_key(program)}};
+  if (may_skip(program)) out.push_back({StoredKind::skips, index_key(program)});
+  for (std::size_t i = 0; i < program.early.attributes.size(); ++i)
+    out.push_back({StoredKind::attribute, key_of(program, i)});
+  return out;
+}
+
 std::int64_t records_with(const MadeIndex& made, std::span<const std::size_t> attributes) {
   if (attributes.empty()) return made.index->records();
   std::int64_t out = 0;

@@ -43,6 +43,9 @@ struct SkipPlaces {
 /// EntryKey::made_by of the index that the program needs of a file.
 [[nodiscard]] std::uint64_t index_key(const Program& program);
 
+/// The entries that the program needs of a file. Empty: they cannot be stored.
+[[nodiscard]] std::vector<EntryKey> stored_keys(const Program& program);
+
 /// The records of the index for which all of these attributes are not 0.
 [[nodiscard]] std::int64_t records_with(const MadeIndex& made, std::span<const std::size_t> attributes);
 

@@ -79,6 +79,20 @@ RecordIndex::RecordIndex(Token, std::vector<std::byte> image) : image_{std::move
   sums_ = histories_ + head.history_bytes;
 }
 
+std::vector<std::byte> RecordIndex::image_for(const io::FileIdentity& identity) const {
+  std::vector<std::byte> out = image_;
+  auto head = load<StoredHead>(out.data());
+  head.file_size = static_cast<std::uint64_t>(identity.size);
+  head.modified_ns = identity.modified_ns;
+  head.head_hash = identity.head;
+  head.tail_hash = identity.tail;
+  std::memcpy(out.data(), &head, sizeof(head));
+  const std::size_t covered = out.size() - index_checksum_bytes;
+  const std::uint32_t crc = columns::crc32c(std::span{out}.first(covered));
+  std::memcpy(out.data() + covered, &crc, sizeof(crc));
+  return out;
+}
+
 Result<std::shared_ptr<const RecordIndex>> RecordIndex::parse(std::vector<std::byte> image) {
   if (image.size() < sizeof(StoredHead)) return corrupt("it is too short");
   FOREBAY_DO(check_head(load<StoredHead>(image.data()), image));

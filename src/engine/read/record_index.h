@@ -80,6 +80,8 @@ class RecordIndex {
   [[nodiscard]] Chunk chunk_at(std::int64_t offset) const;
 
   [[nodiscard]] std::span<const std::byte> image() const { return image_; }  ///< The bytes to store.
+  /// The same for a file with this identity, which has the same bytes.
+  [[nodiscard]] std::vector<std::byte> image_for(const io::FileIdentity& identity) const;
 
  private:
   [[nodiscard]] std::int64_t points_up_to(std::int64_t offset) const;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -31,6 +32,15 @@ class KnownVersions {
     if (found == versions_.end()) return std::nullopt;
     return Identity{.size = found->second.size, .version = found->second.version};
   }
+  /// Folders with which no index is published (src/engine/index/published): nobody asks again.
+  void add_without_indexes(const std::string& folder) EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    without_indexes_.insert(folder);
+  }
+  [[nodiscard]] bool is_without_indexes(const std::string& folder) const EXCLUDES(mutex_) {
+    const Lock lock{mutex_};
+    return without_indexes_.contains(folder);
+  }
 
  private:
   /// A hash: paths of millions of files would take more memory than what is known of them.
@@ -42,6 +52,7 @@ class KnownVersions {
 
   mutable Mutex mutex_;
   std::unordered_map<std::uint64_t, Version> versions_ GUARDED_BY(mutex_);
+  std::set<std::string> without_indexes_ GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::engine

@@ -6,11 +6,14 @@
 
 #include "engine/index/index_parallel.h"
 #include "engine/index/made_index.h"
+#include "engine/index/published/published_index.h"
 #include "engine/order/shards/shard_counts.h"
 
 namespace forebay::engine {
 
 namespace {
+
+constexpr std::int64_t memory_for_published = std::int64_t{256} << 20;  // bytes
 
 /// The records of all files that the filters keep, by their stored indexes and attributes, or the rows in memory, or
 /// the files that are records. Empty when a file has none stored, or when there are too many to read them now.
@@ -31,11 +34,11 @@ std::optional<std::int64_t> known_records(const Program& program, const CountLim
   const auto filters = counted_filters(program);
   std::vector<std::uint32_t> numbers(source.files.size());
   std::iota(numbers.begin(), numbers.end(), 0U);
-  const auto identities = requested_identities(program, numbers);
-  for (const std::uint32_t file : numbers) {
-    IndexRequest request = request_for(source, file);
-    request.stores = limits.stores;
-    request.identity = identities[file];
+  const auto pool = std::make_shared<BufferPool>(memory_for_published);
+  const std::vector<IndexRequest> requests =
+      requests_for(source, numbers, {.pool = pool, .stores = limits.stores}, {}, program.known);
+  take_published(requests, stored_keys(program), {.pool = pool, .known = program.known});
+  for (const IndexRequest& request : requests) {
     const auto found = load_made(program, request);
     if (!found) return std::nullopt;
     records += records_with(*found, filters);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/publish_index.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "engine/index/published/catalogue.h"
+#include "engine/index/published/file_ends.h"
+#include "engine/memory/catch_all.h"
+#include "engine/requests/requests.h"
+#include "io/atomic_file.h"
+#include "io/file.h"
+#include "io/paths.h"
+#include "stores/registry.h"
+#include "stores/waits.h"
+
+namespace forebay {
+
+namespace {
+
+using engine::EntryKey;
+using engine::FileEnds;
+using engine::IndexRequest;
+using engine::NewEntry;
+using engine::StoredKind;
+using engine::StoreEntry;
+
+constexpr std::int64_t memory_for_ends = std::int64_t{64} << 20;  // bytes
+constexpr std::size_t ends_at_once = 1024;                       // whose ends are asked for together
+
+/// What is stored of the present version of a file, with payloads of its own.
+struct Stored {
+  io::FileIdentity identity;
+  std::vector<std::pair<EntryKey, std::vector<std::byte>>> entries;
+};
+
+Result<Stored> stored_of(const IndexRequest& request) {
+  Stored out;
+  if (request.identity) {
+    out.identity = *request.identity;
+  } else {
+    FOREBAY_TRY(const io::File file, io::File::open(request.file));
+    FOREBAY_TRY(out.identity, io::identify(file));
+  }
+  for (const engine::StorePlace& place : request.stores->places(request.file)) {
+    request.stores->each_entry(place, request.file, out.identity, [&out](const StoreEntry& entry) {
+      out.entries.emplace_back(entry.key, std::vector<std::byte>{entry.payload.begin(), entry.payload.end()});
+    });
+    if (!out.entries.empty()) return out;
+  }
+  return Error{Code::data, Detail::not_found, "its index is not stored, so it cannot be published",
+               Place{.file = request.file}};
+}
+
+/// The ends of files whose identities are versions, by their place in `requests`.
+Result<std::vector<FileEnds>> ends_of(std::span<const IndexRequest> requests) {
+  const auto asking = std::make_shared<engine::Requests>(std::make_shared<engine::BufferPool>(memory_for_ends));
+  asking->ask_whether(stores::goes_on);
+  std::vector<FileEnds> out;
+  for (std::size_t first = 0; first < requests.size(); first += ends_at_once) {
+    const auto some = requests.subspan(first, std::min(ends_at_once, requests.size() - first));
+    std::vector<std::pair<std::shared_ptr<engine::Request>, std::shared_ptr<engine::Request>>> asked(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!some[i].identity || some[i].identity->size == 0) continue;
+      const io::FileIdentity& identity = *some[i].identity;
+      const auto target = std::make_shared<const engine::RequestTarget>(
+          engine::RequestTarget{.system = stores::file_system_of(some[i].file),
+                                .path = some[i].file,
+                                .version = {.size = identity.size, .version = identity.head}});
+      const auto [head, tail] = FileEnds::ranges(identity.size);
+      asked[i] = {asking->ask(target, head), asking->ask(target, tail)};
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto& [head, tail] = asked[i];
+      if (!head) {
+        out.push_back(FileEnds::of({}, {}));
+        continue;
+      }
+      try {
+        asking->wait(*head);
+        asking->wait(*tail);
+      } catch (const engine::Closed&) {
+        return Error{Code::cancelled, "interrupted"};
+      }
+      if (const auto& error = head->error() ? head->error() : tail->error())
+        return error->at(Place{.file = some[i].file});
+      out.push_back(FileEnds::of(head->bytes(), tail->bytes()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<void> check_publish(const std::string& folder, const std::vector<std::string>& files) {
+  if (folder.empty()) return {};
+  const auto other = std::ranges::find_if(
+      files, [&](const std::string& file) { return io::parent(file) != io::parent(files.front()); });
+  if (other == files.end()) return {};
+  return Error{
+      Code::config, Detail::invalid_argument,
+      fmt::format("files of two folders cannot be published together, '{}' and '{}': what is published lies in "
+                  "the folder of its files; name those of one folder at a time",
+                  io::parent(files.front()), io::parent(*other))};
+}
+
+Result<void> publish(const std::string& folder, std::span<const IndexReport> reports,
+                     std::span<const IndexRequest> requests) {
+  if (folder.empty() ||
+      std::ranges::any_of(reports, [](const IndexReport& report) { return report.error.has_value(); }))
+    return {};
+  const std::string path = fmt::format("{}/{}", folder, engine::store_name);
+  std::error_code failure;
+  std::filesystem::remove(path, failure);
+  FOREBAY_TRY(const std::vector<FileEnds> ends, ends_of(requests));
+  engine::IndexStore store{{.path = path, .links = io::Links::refuse}};
+  engine::Catalogue catalogue;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string name = io::base_name(requests[i].file);
+    if (!names.insert(name).second) continue;
+    FOREBAY_TRY(const Stored stored, stored_of(requests[i]));
+    std::vector<NewEntry> entries;
+    for (const auto& [key, payload] : stored.entries) {
+      if (key.kind != StoredKind::ends) entries.push_back({key, stored.identity, payload});
+    }
+    const std::vector<std::byte> image = ends[i].image();
+    if (requests[i].identity) entries.push_back({{StoredKind::ends, 0}, stored.identity, image});
+    FOREBAY_DO(store.append(requests[i].file, name, entries));
+    catalogue.add(name, {.identity = stored.identity, .records = -1});
+    for (const auto& [key, payload] : stored.entries) {
+      if (key != EntryKey{StoredKind::records, 0}) continue;
+      FOREBAY_TRY(const auto index, engine::RecordIndex::parse(payload));
+      catalogue.add(name, {.identity = stored.identity, .records = index->records()});
+    }
+  }
+  store.refresh();
+  for (const std::string& name : names) {
+    engine::CatalogueEntry entry = *catalogue.find(name);
+    entry.entries = store.range_of(name);
+    catalogue.add(name, entry);
+  }
+  FOREBAY_TRY(io::AtomicFile listed, io::AtomicFile::create(fmt::format("{}/{}", folder, engine::catalogue_name)));
+  const std::string text = catalogue.text();
+  FOREBAY_DO(listed.write(std::as_bytes(std::span{text})));
+  return listed.commit();
+}
+
+}  // namespace forebay
