@@ -23,7 +23,7 @@ SKIPPED = {"tools/check_words.py"}
 ALLOWED = re.compile(r"packed_batch_size|keep_input|remainder|kept in order|SSE|MESSAGE\.unpack|most_significant|least_significant")
 # Protobuf's packed lists, sequence packing, and the software packages that a machine has.
 PACKED = re.compile(r"^(src/(columns|decoders|batchers)/|tests/(batchers|columns|decoders|conformance|tools|pipelines?|compositions|support)/|"
-                    r"tests/long_memory|fuzz/|bench/|docs/(batches|composition|shards|adr/006[67]-[\w-]*|promises|bad-inputs|tour|guide/\w+|migrate/\w[\w-]*)\.md|include/forebay/(batchers/|decoders/|records\.h|"
+                    r"tests/long_memory|fuzz/|bench/|docs/(batches|composition(-table)?|shards|adr/006[67]-[\w-]*|promises|bad-inputs|tour|guide/\w+|migrate/\w[\w-]*)\.md|include/forebay/(batchers/|decoders/|records\.h|"
                     r"plugins\.h)|src/plugins\.def|CHANGELOG\.md|examples/|python/(forebay/_builder|tests)/)")
 
 

@@ -6,7 +6,7 @@
 
 A cell works; or it is refused, and `meaning.py` says why its words have no meaning; or it is refused although they have one, which is a
 limitation; or it is wrong, or its process ends. Exit 1 if a cell is wrong or crashes, or if its class is not the one of classes.txt.
-A cell may leave `limitation` only by working. --update writes classes.txt. --spoiled checks the models: values are taken out, and it tells
+A cell may leave `limitation` only by working. --update writes classes.txt and docs/composition-table.md, which must be that of the classes. --spoiled checks the models: values are taken out, and it tells
 of how many working cells that is noticed; the others know only of which rows theirs must be.
 """
 from __future__ import annotations
@@ -26,6 +26,7 @@ import time
 import traceback
 
 import data
+import page
 from cells import Cell, cells
 from meaning import reason
 
@@ -177,7 +178,11 @@ def main() -> int:
             before[(every[number].area, every[number].name)] = checked.class_of(number)
         lines = [(before.get((cell.area, cell.name), "works"), cell.area, cell.name) for cell in every]
         STORED.write_text("".join("\t".join(line) + "\n" for line in lines if line[0] in ("meaningless", "limitation")))
+        page.PAGE.write_text(page.text(stored()))
         changed = 0
+    elif not ARGUMENTS.only and page.PAGE.read_text() != page.text(stored()):
+        changed += 1
+        print(f"{page.PAGE.name} is not the page of {STORED.name}: tests/compositions/run.py --update writes it")
     bad = sum(checked.class_of(number) in ("wrong", "crash") for number in chosen)
     print(f"{len(chosen)} cells: {bad} wrong, {changed} of another class than in {STORED.name}")
     return 1 if bad or changed else 0
