@@ -138,7 +138,7 @@ test-release: build-all
 	@tail -n 4 build/ctest-release.log
 
 test-python: build $(VENV)/ray-installed
-	@$(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
+	@$(PYTHON) tools/loopback_only.py $(VENV)/bin/python -m pytest -q -n $(JOBS) python/tests
 
 # Everything behind and beside everything: small pipelines, whose classes are stored.
 test-compositions: build

@@ -119,9 +119,9 @@ void add_run(CLI::App& app, Command& command) {
   asked->flags.add_to(*verb);
   verb->add_option("--batches", asked->batches, "Stop after this number of batches")->check(whole_number(0));
   verb->add_option("--resume", asked->resume, "Continue from the state in this file")->check(not_empty());
-  verb->add_option(
-          "--accept", asked->accept,
-          "With --resume: what may differ from the run that saved the state: weights, branches (behind those it had)")
+  verb->add_option("--accept", asked->accept,
+                   "With --resume: what may differ from the run that saved the state: weights, until, branches (behind "
+                   "those it had)")
       ->delimiter(',')
       ->needs("--resume");
   verb->add_option("--save-state", asked->save_state, "Write the state of the run to this file at the end")

@@ -108,7 +108,9 @@ struct Combining {
 /// A combination plug-in: its description, and the function that checks its options and binds them.
 struct CombineType {
   Description description;
-  /// The option that says what holds from which pass on; empty: none. A run may go on where it differs for later
+  /// Options that a restart may change, if it is told so: Loader::restore.
+  std::vector<std::string> may_change = {};
+  /// The one of them that says what holds from which pass on; empty: none. A run may go on where it differs for later
   /// passes.
   std::string by_pass = {};
   /// The name of the method by which rows are drawn; another one gives other rows of the same document, so states of

@@ -139,9 +139,9 @@ class Loader {
   /// the message says what differs).
   /// `state` may be a list of the states that all shards by row have saved after the same batch: with saved states of
   /// sequences (Batch::save_state), another number of shards needs all of them.
-  /// `accept` names what may differ from the run of the state: "weights" of a mixture, "branches" behind those that a
-  /// combination had. The run goes on with the new ones from the first row that no batch before the state has needed;
-  /// where its rows are made (docs/composition.md), from the next pass on. Later states go on without `accept`.
+  /// `accept` names what may differ from the run of the state: "weights" of a mixture, "until" of a combination,
+  /// "branches" behind those that it had. The run goes on with the new ones from the first row that no batch before the
+  /// state has needed, with `until` from the next pass on (docs/combine.md). Later states go on without `accept`.
   [[nodiscard]] Result<void> restore(const Json& state, std::span<const std::string> accept = {});
   /// Goes back to the beginning of the run; nothing is planned again. Fails with Code::state, and changes nothing, when
   /// the rows cannot be read again (feeds).

@@ -135,7 +135,9 @@ def curl_of_pycurl() -> "Optional[str]":
     spec = importlib.util.find_spec("pycurl")
     if spec is None or spec.origin is None:
         return None
-    return next(map(str, sorted(pathlib.Path(spec.origin).parent.glob("pycurl.libs/libcurl*.so*"))), None)
+    folder = pathlib.Path(spec.origin).parent   # beside the module, or beside the package that newer versions are
+    found = [path for each in (folder, folder.parent) for path in sorted(each.glob("pycurl.libs/libcurl*.so*"))]
+    return str(found[0]) if found else None
 
 
 def _lines(headers: "Optional[Mapping[str, str]]") -> "list[str]":

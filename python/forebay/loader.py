@@ -220,8 +220,8 @@ class Loader:
 
         state   what `state_dict` gave, or a list of what it gave on all row shards after the same batch: with saved states
                 of sequences (`Batch.save_state`), another number of shards needs all of them
-        accept  what may differ from the run of the state: "weights" of a mixture, "branches" behind those of a combination. The new
-                ones hold from the first row that no batch so far has needed (docs/combine.md). Later states need no `accept`
+        accept  what may differ from the run of the state: "weights" of a mixture, "until", "branches" behind those of a combination. The
+                new ones hold from the first row that no batch so far has needed (docs/combine.md). Later states need no `accept`
         """
         import json
         import warnings

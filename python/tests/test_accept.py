@@ -148,7 +148,8 @@ def test_a_run_is_changed_several_times():
         loader.seek(0)
         assert rest(loader) == whole + last
     assert len(json.dumps(state)) < 2048
-    assert [state["sections"][f"mixture/{i}"]["options"] for i in range(3)] == ["[1,1]", "[1,5]", "[5,1]"]
+    assert [state["sections"][f"mixture/{i}"]["options"] for i in range(3)] == [
+        '{"weights":[1,1],"until":"all"}', '{"weights":[1,5],"until":"all"}', '{"weights":[5,1],"until":"all"}']
 
 
 def test_a_change_behind_which_seek_went_back_is_replaced():
@@ -255,6 +256,54 @@ def test_a_branch_is_taken_out_and_comes_back(stage, until):
         assert len(of_b) < rows or len(counts) == rows, "its next epoch begins when all of its rows have come"
 
 
+@pytest.mark.parametrize("combine", ["mix", "round_robin"])
+@pytest.mark.parametrize("stage", ["batch", "shuffle", "filter", "filter_packed"])
+def test_a_run_goes_on_with_another_until(stage, combine):
+    def pipe(until, weights=(1, 1)):
+        options = {"weights": list(weights)} if combine == "mix" else {}
+        rows = getattr(fb, combine)([A, B.shuffle(buffer=7)], until=until, repeat=True, **options)
+        return STAGES[stage](rows).epochs(4).epoch_boundary("hard")
+
+    def rows_by_epoch(batches):
+        return collections.Counter(epoch for epoch, values in batches for _ in values)
+
+    def epochs(loader):
+        return [(batch.epoch, all_of(batch)) for batch in loader]
+
+    with pipe(50).load() as loader:
+        whole = epochs(loader)
+    for number in (0, 2, 5):
+        before, state = at_batch(pipe(50), number)
+        with pipe(200).load() as loader, pytest.raises(fb.StateError, match="ended with `until` 50 in the run that saved the state.*accept=\\['until'\\]"):
+            loader.load_state_dict(state)
+        with pipe(200).load(threads=1 + number % 3) as loader:
+            loader.load_state_dict(state, accept=["until"])
+            after = epochs(loader)
+            loader.begin_anew()
+            assert epochs(loader)[number:] == after, "the numbers of batches, and their rows, are those of the changed run"
+            loader.load_state_dict(state, accept=["until"])
+            head = [all_of(next(loader)) for _ in range(3)]
+            later = loader.state_dict()
+        assert head == [values for _, values in after[:3]]
+        with pipe(200).load() as loader:
+            loader.load_state_dict(later)
+            assert epochs(loader) == after[3:]
+        here = whole[number][0]   # the pass that had begun is as it was, where no stage has looked ahead
+        changed = rows_by_epoch(after)
+        if stage == "batch":
+            assert [each for each in after if each[0] == here] == [each for each in whole[number:] if each[0] == here] or number == 0
+            assert all(count == 200 for epoch, count in changed.items() if epoch > here + 1)
+        assert max(changed.values()) > 100
+    with pipe(50).load() as loader:   # and back, with other weights at the same time
+        before, state = at_batch(pipe(200), 3)
+        loader.load_state_dict(state, accept=["until"])
+        again = epochs(loader)
+    if combine == "mix":
+        assert going_on(pipe(50, [1, 9]), state, ["until", "weights"])[0] != [values for _, values in again]
+        with pipe(50, [1, 9]).load() as loader, pytest.raises(fb.StateError, match="weights of the mixture are others .* \\[1,1\\]"):
+            loader.load_state_dict(state, accept=["until"])
+
+
 @pytest.mark.parametrize("stage", ["batch", "filter"])
 def test_weights_of_0_by_pass(stage):
     branches = [A, B.shuffle(buffer=7), C]
@@ -287,7 +336,7 @@ def test_what_may_not_differ():
 
     other = pipeline([A, B], [1, 9])
     assert "others than those of the run that saved the state, [1,1], which stands before row 24 of pass 0" in refusal(other)
-    assert "accept: must be \"weights\" or \"branches\", found 'weight'" in refusal(other, ["weight"])
+    assert "accept: must be \"weights\", \"until\" or \"branches\", found 'weight'" in refusal(other, ["weight"])
     assert "accept" in refusal(other, 3)
     assert "accept 'branches'" in refusal(pipeline([A, B, C], [1, 1, 1]), ["weights"])
     assert "branch/1" in refusal(pipeline([A, C], [1, 1]), ["weights", "branches"])

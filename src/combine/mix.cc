@@ -156,6 +156,7 @@ CombineType mix() {
           .example({.options = R"({"weights": [3, 1], "until": "all"})",
                     .in = R"([[1, 2, 3, 4, 5, 6], [10, 20, 30]])",
                     .out = R"([1, 10, 2, 3, 20, 4, 5, 6, 30])"});
+  out.may_change = {"weights", "until"};
   out.by_pass = "weights";
   out.draws = "halves-1";
   return out;

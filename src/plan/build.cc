@@ -108,21 +108,30 @@ std::optional<Plan> PlanBuilder::run() {
 
 namespace {
 
-/// The option CombineType::by_pass, as JSON; empty: there is none.
-std::string by_pass_of(const CombineType& type, const Json& options) {
-  if (type.by_pass.empty()) return {};
-  const Json* const given = options.find(type.by_pass);
-  return given != nullptr ? given->text() : Json::array().text();
+/// Program::changing
+std::string changing_of(const CombineType& type, const Json& options) {
+  if (type.may_change.empty()) return {};
+  Json out = Json::object();
+  for (const FieldInfo& field : type.description.fields) {
+    if (!contains(type.may_change, field.name)) continue;
+    const Json* const given = options.find(field.name);
+    out.set(field.name, given != nullptr ? *given : field.default_value);
+  }
+  return out.text();
 }
 
 /// Program::bind_again
 auto binder_of(const CombineType& type, const Json& options, const BranchList& known) {
-  return [bind = type.bind, options, known, option = type.by_pass](const std::string& by_pass,
-                                                                   std::size_t branches) -> Result<Combining> {
+  return [bind = type.bind, options, known, may_change = type.may_change](const std::string& changing,
+                                                                          std::size_t branches) -> Result<Combining> {
     Json own = options;
-    if (!by_pass.empty()) {
-      FOREBAY_TRY(Json value, parse_json(by_pass));
-      own.set(option, std::move(value));
+    if (!may_change.empty()) {
+      FOREBAY_TRY(const Json then, parse_json(changing));
+      for (const std::string& option : may_change) {
+        const Json* const value = then.is(Json::Kind::object) ? then.find(option) : nullptr;
+        if (value == nullptr) return Error{Code::config, Detail::invalid_argument, fmt::format("no {}", quote(option))};
+        own.set(option, *value);
+      }
     }
     BranchList first;
     first.repeat.assign(known.repeat.begin(), known.repeat.begin() + static_cast<std::ptrdiff_t>(branches));
@@ -348,7 +357,7 @@ Program PlanBuilder::assemble() {
   out.equal_files = equal_files_;
   out.combining = combining_;
   out.bind_again = bind_again_;
-  if (stages_.combination != nullptr) out.by_pass = by_pass_of(*stages_.combination, *stages_.source_stage->options);
+  if (stages_.combination != nullptr) out.changing = changing_of(*stages_.combination, *stages_.source_stage->options);
   out.merged = merged_;
   if (out.taking) out.taking->early = decodes_early(out);
   return out;

@@ -15,6 +15,7 @@
 #include "plan/bind/stages.h"
 #include "plan/build.h"
 #include "plan/document/branch_document.h"
+#include "plan/document/names.h"
 #include "plan/loader/lower.h"
 
 namespace forebay::plan {
@@ -127,6 +128,10 @@ void add_source(const Json& source, const std::string& text, const Registry& reg
   for (const FieldInfo& field : type->description.fields) {
     const Json& value = *options.find(field.name);
     if (field.name == type->by_pass) continue;  // a state has a hash of its own
+    if (contains(type->may_change, field.name)) {
+      out.emplace_back(field.name, fnv1a(value.text()));
+      continue;
+    }
     if (field.kind != FieldKind::branches) {
       rest += value.text();
       continue;

@@ -20,7 +20,6 @@ namespace {
 
 using engine::Program;
 
-constexpr std::size_t files_at_once = 256;  // whose indexes are in memory
 constexpr std::chrono::milliseconds between_questions{20};
 
 /// Whether indexes tell how many records the files have.
@@ -41,13 +40,8 @@ Result<void> index_all(const Program& program, const CountOptions& options,
   const auto pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4);
   std::vector<std::uint32_t> files(program.source.files.size());
   std::iota(files.begin(), files.end(), 0U);
-  for (std::size_t first = 0; first < files.size(); first += files_at_once) {
-    const auto some = std::span{files}.subspan(first, std::min(files_at_once, files.size() - first));
-    std::vector<engine::MadeIndex> made(some.size());
-    FOREBAY_DO(engine::index_in_parallel(program, some, {.pool = pool, .threads = options.threads, .stores = stores},
-                                         options.go_on, made));
-  }
-  return {};
+  return engine::index_in_groups(program, files, {.pool = pool, .threads = options.threads, .stores = stores},
+                                 options.go_on, [](const auto&, const auto&) { return Result<void>{}; });
 }
 
 /// Fails where rows come from the program while a run reads them.

@@ -32,7 +32,7 @@ using engine::StoredKind;
 using engine::StoreEntry;
 
 constexpr std::int64_t memory_for_ends = std::int64_t{64} << 20;  // bytes
-constexpr std::size_t ends_at_once = 1024;                       // whose ends are asked for together
+constexpr std::size_t ends_at_once = 1024;                        // whose ends are asked for together
 
 /// What is stored of the present version of a file, with payloads of its own.
 struct Stored {

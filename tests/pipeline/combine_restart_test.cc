@@ -118,7 +118,8 @@ TEST(Combine, AStateOfAnotherCombinationIsRefused) {
                 "stands before row 8 of pass 0; accept 'weights'"));
   const auto until = resumed(document_of({.options = R"("weights": [1, 2], "until": 7, )"}, branches), state);
   ASSERT_FALSE(until.ok());
-  EXPECT_THAT(until.error().text(), HasSubstr("what differs: source"));
+  EXPECT_THAT(until.error().text(), HasSubstr("ended with `until` \"first\" in the run that saved the state; accept "
+                                              "'until' to end them otherwise from the pass behind 0 on"));
   const auto steps =
       resumed(document_of({.options = R"("weights": [1, 2], )"}, {branches[0], branch_of(folder, 1, shuffled)}), state);
   ASSERT_FALSE(steps.ok());
@@ -138,13 +139,15 @@ TEST(Combine, ARestartGoesOnWithOtherWeightsThatAreAccepted) {
   ASSERT_TRUE(loader.ok());
   const auto unknown = loader->restore(state, std::vector<std::string>{"weight"});
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().text(), "accept: must be \"weights\" or \"branches\", found 'weight'");
+  EXPECT_EQ(unknown.error().text(), "accept: must be \"weights\", \"until\" or \"branches\", found 'weight'");
   const auto accepted = loader->restore(state, std::vector<std::string>{"weights"});
   ASSERT_TRUE(accepted.ok()) << accepted.error().text();
   const Json changed = kept(*loader);
   const auto text = state_text(changed);
   ASSERT_TRUE(text.ok());
-  EXPECT_THAT(*text, HasSubstr("branches: 2, weights [1,9]\n  before row 16 of pass 0: 2, weights [1,1]"));
+  EXPECT_THAT(*text,
+              HasSubstr("branches: 2, weights [1,9], until \"all\"\n  before row 16 of pass 0: 2, weights [1,1], "
+                        "until \"all\""));
   const auto later = rest(*loader);
   EXPECT_NE(later, rest(*before)) << "the weights are others";
   auto again = resumed(other, changed);

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import pathlib
 import random
+import re
 import shutil
 from typing import Any, Iterator, NamedTuple, Optional
 
@@ -127,7 +128,7 @@ def check_restarts(pipe: Any, whole: Stream, rng: random.Random) -> None:
 
 
 def with_other_weights(code: str) -> Optional[str]:
-    """The pipeline with other weights of its outermost mixture; None: it has none."""
+    """The pipeline with other weights of its outermost mixture, or another end of its passes; None: it has none."""
     if not code.startswith("fb.mix(["):
         return None
     depth, end = 0, len("fb.mix")
@@ -140,7 +141,8 @@ def with_other_weights(code: str) -> Optional[str]:
                      (", weights=[(0, [2, 1]), (1, [1, 0])],", ", weights=[(0, [0, 1]), (2, [3, 1])],")):
         if options.startswith(old):
             return code[:end + 1] + new + options[len(old):]
-    return None
+    until = re.match(r", until=(\d+), repeat=True", options)
+    return f"{code[:end + 1]}, weights=[3, 1], until={int(until[1]) + 5}, repeat=True{options[until.end():]}" if until else None
 
 
 def check_changed(pipe: Any, whole: Stream, drawn: Case, epochs: int, rng: random.Random) -> None:
@@ -156,7 +158,7 @@ def check_changed(pipe: Any, whole: Stream, drawn: Case, epochs: int, rng: rando
 
     def accepting(threads: int) -> Stream:
         with load(other, threads=threads) as loader:
-            loader.load_state_dict(state, accept=["weights"])
+            loader.load_state_dict(state, accept=["weights", "until"])
             return run(loader)
 
     try:
@@ -167,7 +169,7 @@ def check_changed(pipe: Any, whole: Stream, drawn: Case, epochs: int, rng: rando
     same(accepting(4).rest(0), changed.rest(0), f"other weights from batch {done} on, 4 threads")
     check_rows(Stream(before + changed.batches, changed.end), drawn, epochs)
     with load(other, threads=2) as loader:
-        loader.load_state_dict(state, accept=["weights"])
+        loader.load_state_dict(state, accept=["weights", "until"])
         more = rng.randint(0, len(changed.batches))
         found = [digest(batch) for batch in itertools.islice(loader, more)] if more else []
         same((found, ""), (changed.rest(0)[0][:more], ""), "other weights, again")

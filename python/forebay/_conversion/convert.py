@@ -253,7 +253,7 @@ class _Run:
         done = [ConvertedFile(_core.output_file(self._out, number, files), end - first, number in set(missing))
                 for number, (first, end) in ranges.items()]
         if self._target == "tfrecord" and self._index and done:
-            _core.index_files([file.path for file in done], output.compression, False, "")
+            _core.index_files([file.path for file in done], output.compression, False, "", "")
         return done
 
     def _open(self, paths: "list[str]", wanted: "_Names", compression: str, nulls: Optional[Mapping[str, Any]],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/index/index_parallel.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "engine/index/early_check.h"
@@ -131,11 +132,21 @@ std::vector<IndexRequest> requests_for(const Source& source, std::span<const std
   return out;
 }
 
-Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
-                               const std::function<bool()>& go_on, std::span<MadeIndex> made) {
-  const std::vector<IndexRequest> requests = requests_for(program.source, files, means, go_on, program.known);
-  take_published(requests, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
+namespace {
+
+/// The requests, after what is published of the files was taken into their stores.
+Result<std::vector<IndexRequest>> prepare(const Program& program, std::span<const std::uint32_t> files,
+                                          const IndexMeans& means, const std::function<bool()>& go_on) {
+  std::vector<IndexRequest> out = requests_for(program.source, files, means, go_on, program.known);
+  take_published(out, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
   if (go_on && !go_on()) return Error{Code::cancelled, "interrupted"};
+  return out;
+}
+
+/// As `index_in_parallel`, for files that were prepared.
+Result<void> index_prepared(const Program& program, std::span<const std::uint32_t> files,
+                            std::span<const IndexRequest> requests, const IndexMeans& means,
+                            const std::function<bool()>& go_on, std::span<MadeIndex> made) {
   std::vector<std::optional<Error>> errors(files.size());
   std::atomic<std::size_t> failed{files.size()};  // the first file that failed; files after it are stopped
   const auto one = [&](std::size_t at, const std::stop_token& stop) {
@@ -159,6 +170,33 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
   if (!each_file({.files = files.size(), .threads = means.threads, .period = between_questions}, one, go_on))
     return Error{Code::cancelled, "interrupted"};
   if (failed.load() < files.size()) return *errors[failed.load()];
+  return {};
+}
+
+}  // namespace
+
+Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
+                               const std::function<bool()>& go_on, std::span<MadeIndex> made) {
+  FOREBAY_TRY(const std::vector<IndexRequest> requests, prepare(program, files, means, go_on));
+  return index_prepared(program, files, requests, means, go_on, made);
+}
+
+Result<void> index_in_groups(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
+                             const std::function<bool()>& go_on, const TakeIndexes& take) {
+  constexpr std::size_t prepared_at_once = 16'384;
+  constexpr std::size_t files_at_once = 64;
+  for (std::size_t begin = 0; begin < files.size(); begin += prepared_at_once) {
+    const auto some = files.subspan(begin, std::min(prepared_at_once, files.size() - begin));
+    FOREBAY_TRY(const std::vector<IndexRequest> requests, prepare(program, some, means, go_on));
+    for (std::size_t first = 0; first < some.size(); first += files_at_once) {
+      const std::size_t count = std::min(files_at_once, some.size() - first);
+      std::vector<MadeIndex> made(count);
+      const auto group = some.subspan(first, count);
+      const auto done = index_prepared(program, group, std::span{requests}.subspan(first, count), means, go_on, made);
+      FOREBAY_DO(take(group, made));
+      FOREBAY_DO(done);
+    }
+  }
   return {};
 }
 

@@ -157,7 +157,7 @@ struct EarlierCombining {
   std::int64_t pass = 0;
   std::int64_t row = 0;
   std::size_t branches = 0;
-  std::string by_pass;  ///< The option of CombineType::by_pass, as JSON.
+  std::string changing;  ///< Program::changing
   Combining combining;
 };
 
@@ -206,9 +206,9 @@ struct Program {
   /// of all branches, one branch after the other; `record_orders` and `late` are those after the combination.
   std::vector<Program> branches;
   Combining combining;
-  std::string by_pass = {};  ///< The option of CombineType::by_pass, as JSON; empty: there is none.
-  /// Binds the combination as it was, with this option and so many branches.
-  std::function<Result<Combining>(const std::string& by_pass, std::size_t branches)> bind_again = {};
+  std::string changing = {};  ///< The options of CombineType::may_change, as a JSON object; empty: there are none.
+  /// Binds the combination as it was, with these options and so many branches.
+  std::function<Result<Combining>(const std::string& changing, std::size_t branches)> bind_again = {};
   std::vector<EarlierCombining> earlier = {};  ///< Of a run that restarts have changed, in order.
   /// The plan whose rows are the source (made_rows.h); null: the source reads data.
   std::shared_ptr<const Program> made = {};
@@ -264,7 +264,8 @@ struct Program {
 [[nodiscard]] inline bool passes_are_alike(const Program& program) {
   if (program.branches.empty() || !program.combining.make) return true;
   const auto some = [&program](const EarlierCombining& earlier) {
-    return earlier.combining.leaves_out || earlier.branches < program.branches.size();
+    return earlier.combining.leaves_out || earlier.branches < program.branches.size() ||
+           earlier.combining.end.when != PassEnd::When::all;
   };
   if (program.combining.leaves_out || std::ranges::any_of(program.earlier, some)) return false;
   return program.combining.end.when == PassEnd::When::all &&

@@ -17,6 +17,7 @@
 #include "engine/order/shards/batch_counts.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/made_rows.h"
+#include "plan/document/names.h"
 #include "plan/state/state_document.h"
 
 namespace forebay::plan {
@@ -73,27 +74,40 @@ Error another_plan(const Difference& found, std::size_t branches) {
                                                           fmt::join(found.parts, ", "), more));
 }
 
-std::string accepting(std::string_view word) {
-  return fmt::format(
-      "accept {} to go on with the new ones from there on: load_state_dict(state, accept=[{}]) or "
-      "`--accept {}`",
-      quote(word), quote(word), word);
+std::string accepting(std::string_view word, std::string_view what) {
+  return fmt::format("accept {} to {}: load_state_dict(state, accept=[{}]) or `--accept {}`", quote(word), what,
+                     quote(word), word);
 }
 
-/// Fails when the weights or branches differ and that is not accepted.
+constexpr std::string_view go_on_from_there = "go on with the new ones from there on";
+
+/// The value that an option of the combination had, as JSON.
+std::string value_of(const std::string& options, std::string_view name) {
+  const auto json = parse_json(options);
+  const Json* const value = json.ok() && json->is(Json::Kind::object) ? json->find(name) : nullptr;
+  return value != nullptr ? value->text() : "unknown";
+}
+
+/// Fails when the options or branches differ and that is not accepted.
 Result<void> check_accepted(const Difference& found, std::size_t branches, const Accepted& accepted) {
   const std::optional<Mixture>& mixture = found.mixture;
   const engine::Position& at = found.at;
   const std::string place = fmt::format("row {} of pass {}", at.mixed.row, at.mixed.pass);
-  if (branches > mixture->branches) {
-    if (accepted.branches) return {};
+  if (branches > mixture->branches && !accepted.branches)
     return refused(
         Detail::failed_precondition,
         fmt::format("the combination has {} branches, and had {} in the run that saved the state, which stands "
                     "before {}; {}",
-                    branches, mixture->branches, place, accepting("branches")));
-  }
-  if (accepted.weights) return {};
+                    branches, mixture->branches, place, accepting("branches", go_on_from_there)));
+  if (contains(found.parts, until_part) && !accepted.until)
+    return refused(
+        Detail::failed_precondition,
+        fmt::format("passes of the combination ended with `until` {} in the run that saved the state; {}",
+                    value_of(mixture->options, until_part),
+                    accepting("until", fmt::format("end them otherwise from the pass behind {} on", at.mixed.pass))));
+  // A branch more has a weight of its own.
+  if (!contains(found.parts, weights_part) || accepted.weights || branches > mixture->branches) return {};
+  const std::string weights = value_of(mixture->options, weights_part);
   const std::string later =
       found.told ? fmt::format(
                        "; or keep those and say from which later pass on there are others: \"weights\": [[0, [those "
@@ -104,7 +118,7 @@ Result<void> check_accepted(const Difference& found, std::size_t branches, const
       Detail::failed_precondition,
       fmt::format("the weights of the mixture are others than those of the run that saved the state, {}, which "
                   "stands before {}; {}{}",
-                  mixture->options, place, accepting("weights"), later));
+                  weights, place, accepting("weights", go_on_from_there), later));
 }
 
 Result<std::vector<Change>> changes_of(const Difference& found, const Program& inner, const Shard& shard,
@@ -118,36 +132,41 @@ Result<std::vector<Change>> changes_of(const Difference& found, const Program& i
   if (found.parts.empty()) return mixture ? mixture->earlier : std::vector<Change>{};
   const auto may_differ = [&](const std::string& part) {
     const auto branch = branch_of(part);
-    return part == weights_part || (branch && mixture && *branch >= mixture->branches);
+    return part == weights_part || part == until_part || (branch && mixture && *branch >= mixture->branches);
   };
   if (!takes_turns(inner) || !std::ranges::all_of(found.parts, may_differ)) return another_plan(found, branches);
   if (!mixture)
     return refused(Detail::failed_precondition,
-                   "the weights of the mixture are others than those of the run that saved the state, and the Forebay "
-                   "that wrote it did not say which; go on with the weights of that run");
+                   "the options of the combination are others than those of the run that saved the state, and the "
+                   "Forebay that wrote it did not say which; go on with those of that run");
   FOREBAY_DO(check_accepted(found, branches, accepted));
   if (engine::own_stream(shard))
     return refused(
         Detail::failed_precondition,
-        fmt::format("shards by file or element do not agree on the row from which a mixture changes; keep the "
-                    "weights, and say others from a later pass on: \"weights\": [[0, {}], [{}, [others]]]",
-                    mixture->options, at.mixed.pass + 2));
+        contains(found.parts, until_part)
+            ? "shards by file or element do not agree on the pass from which a combination changes; keep `until`"
+            : fmt::format("shards by file or element do not agree on the row from which a mixture changes; keep the "
+                          "weights, and say others from a later pass on: \"weights\": [[0, {}], [{}, [others]]]",
+                          value_of(mixture->options, weights_part), at.mixed.pass + 2));
   if (shard.batch_count > 1)
     return refused(
         Detail::failed_precondition,
         "shards by batch stand at different rows of the mixture: load the state in a loader without a shard, with the "
         "same `accept`, and give what its state_dict() says to the loaders of all shards");
   std::vector<Change> out;
-  Change until_here{.until = at.mixed, .branches = mixture->branches, .options = mixture->options};
+  // A pass ends as it was to end when it began.
+  const bool next_pass = at.mixed.row > 0 && std::ranges::count(found.parts, until_part) == std::ssize(found.parts);
+  const engine::MixedPlace place = next_pass ? engine::MixedPlace{.pass = at.mixed.pass + 1} : at.mixed;
+  Change until_here{.until = place, .branches = mixture->branches, .options = mixture->options};
   for (const Change& each : mixture->earlier) {
-    if (each.until > at.mixed) {  // a `seek` has gone back behind this change
+    if (each.until > place) {  // a `seek` has gone back behind this change, or it was to come with the next pass
       until_here.branches = each.branches;
       until_here.options = each.options;
       break;
     }
     out.push_back(each);
   }
-  const bool unused = at.mixed == engine::MixedPlace{} || (!out.empty() && out.back().until == at.mixed);
+  const bool unused = place == engine::MixedPlace{} || (!out.empty() && out.back().until == place);
   if (unused) return out;
   if (out.size() == max_changes)
     return refused(Detail::resource_exhausted,
@@ -176,7 +195,7 @@ Result<std::shared_ptr<const Program>> knowing(const Program& program, const std
     out->earlier.push_back({.pass = until.pass,
                             .row = until.row,
                             .branches = branches,
-                            .by_pass = options,
+                            .changing = options,
                             .combining = *std::move(combining)});
   }
   return std::shared_ptr<const Program>{std::move(out)};
@@ -187,13 +206,15 @@ Result<std::shared_ptr<const Program>> knowing(const Program& program, const std
 Result<Accepted> Accepted::of(std::span<const std::string> words) {
   Accepted out;
   for (const std::string& word : words) {
-    if (word == "weights") {
+    if (word == weights_part) {
       out.weights = true;
+    } else if (word == until_part) {
+      out.until = true;
     } else if (word == "branches") {
       out.branches = true;
     } else {
       return Error{Code::config, Detail::invalid_argument,
-                   fmt::format("accept: must be \"weights\" or \"branches\", found {}", quote(word))};
+                   fmt::format("accept: must be \"weights\", \"until\" or \"branches\", found {}", quote(word))};
     }
   }
   return out;
@@ -211,10 +232,10 @@ std::optional<std::size_t> branch_of(std::string_view part) {
 void add_mixture(const Program& program, std::vector<Section>& out) {
   if (!takes_turns(program)) return;
   const Program& inner = innermost(program);
-  out.push_back(section_of(std::string{mixture_stage}, inner.branches.size(), inner.by_pass));
+  out.push_back(section_of(std::string{mixture_stage}, inner.branches.size(), inner.changing));
   for (const engine::EarlierCombining& each : inner.earlier) {
     const std::size_t number = static_cast<std::size_t>(&each - inner.earlier.data());
-    Section section = section_of(fmt::format("{}/{}", mixture_stage, number), each.branches, each.by_pass);
+    Section section = section_of(fmt::format("{}/{}", mixture_stage, number), each.branches, each.changing);
     section.values.insert(section.values.end(), {{"pass", each.pass}, {"row", each.row}});
     out.push_back(std::move(section));
   }

@@ -14,15 +14,17 @@
 #include "engine/program/position.h"
 #include "engine/program/program.h"
 
-/// Restarts that change a combination: its weights, or the number of its branches (docs/combine.md, ADR 0073).
+/// Restarts that change a combination: its weights, when its passes end, or the number of its branches
+/// (docs/combine.md, ADR 0073).
 namespace forebay::plan {
 
 /// The differences from the run of a state with which a restart goes on.
 struct Accepted {
   bool weights = false;
+  bool until = false;
   bool branches = false;  ///< More branches, behind those of the state.
 
-  /// Of the words "weights" and "branches". Fails with Code::config for another one.
+  /// Of the words "weights", "until" and "branches". Fails with Code::config for another one.
   [[nodiscard]] static Result<Accepted> of(std::span<const std::string> words);
 };
 
@@ -30,7 +32,7 @@ struct Accepted {
 struct Change {
   engine::MixedPlace until;
   std::size_t branches = 0;
-  std::string options;  ///< EarlierCombining::by_pass
+  std::string options;  ///< EarlierCombining::changing
   bool operator==(const Change&) const = default;
 };
 
@@ -41,8 +43,9 @@ struct Mixture {
   std::vector<Change> earlier;
 };
 
-/// The part of a plan that the weights of a mixture are, in a state.
+/// The parts of a plan that options of a mixture are, in a state. They have the names of the options.
 inline constexpr std::string_view weights_part = "weights";
+inline constexpr std::string_view until_part = "until";
 
 /// The number of the branch that a part of a plan is named after; empty: it is no part of a branch.
 [[nodiscard]] std::optional<std::size_t> branch_of(std::string_view part);

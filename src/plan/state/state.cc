@@ -252,11 +252,17 @@ Result<std::string> state_text(const Json& json) {
       state.data.bytes);
   for (const auto& [name, hash] : state.plan) out += fmt::format("\n  {} {}", hash, name);
   if (mixture) {
-    const auto weights = [](const std::string& options) { return options.empty() ? "" : ", weights " + options; };
-    out += fmt::format("\nbranches: {}{}", mixture->branches, weights(mixture->options));
+    const auto with = [](const std::string& options) {
+      std::string text;
+      const auto json = parse_json(options);
+      if (!json.ok() || !json->is(Json::Kind::object)) return text;
+      for (const auto& [name, value] : json->members()) text += fmt::format(", {} {}", name, value.text());
+      return text;
+    };
+    out += fmt::format("\nbranches: {}{}", mixture->branches, with(mixture->options));
     for (const plan::Change& change : mixture->earlier)
       out += fmt::format("\n  before row {} of pass {}: {}{}", change.until.row, change.until.pass, change.branches,
-                         weights(change.options));
+                         with(change.options));
   }
   if (at.saved) out += fmt::format("\nsaved states: of {} sequences", std::ranges::count(at.saved->live, true));
   return out;

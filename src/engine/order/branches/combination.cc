@@ -10,11 +10,7 @@ namespace forebay::engine {
 using When = PassEnd::When;
 
 Combination::Combination(const Program& program, OpenBranches& parts, const std::vector<BranchCursor>& start)
-    : program_{program},
-      end_{program.combining.end},
-      parts_{parts},
-      row_(program.branches.size()),
-      has_(program.branches.size()) {
+    : program_{program}, parts_{parts}, row_(program.branches.size()), has_(program.branches.size()) {
   if (program.combining.make) turns_.emplace(program);
   for (std::size_t i = 0; i < program.branches.size(); ++i)
     streams_.push_back(std::make_unique<BranchStream>(program.branches[i], parts.branch(i),
@@ -138,7 +134,7 @@ Result<void> Combination::check_files() {
 
 Result<bool> Combination::side_by_side(Handle& out) {
   if (program_.equal_files && !files_checked_) FOREBAY_DO(check_files());
-  const bool first_ends = end_.when == When::first;
+  const bool first_ends = program_.combining.end.when == When::first;
   while (asked_ < streams_.size() && !over_) {
     BranchStream& stream = *streams_[asked_];
     FOREBAY_TRY(const bool more, stream.more());
@@ -181,7 +177,8 @@ Error Combination::unequal() const {
 }
 
 double Combination::done() const {
-  if (end_.when == When::rows) return static_cast<double>(turns_->given()) / static_cast<double>(end_.rows);
+  const PassEnd& end = turns_ ? turns_->end() : program_.combining.end;
+  if (end.when == When::rows) return static_cast<double>(turns_->given()) / static_cast<double>(end.rows);
   double largest = 0, smallest = 1, sum = 0;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     const double done = turns_ && turns_->completed(i) ? 1.0 : streams_[i]->done();
@@ -189,7 +186,7 @@ double Combination::done() const {
     smallest = std::min(smallest, done);
     sum += done;
   }
-  if (end_.when == When::all) return sum / static_cast<double>(streams_.size());
+  if (end.when == When::all) return sum / static_cast<double>(streams_.size());
   return largest > 0 ? largest : smallest;
 }
 

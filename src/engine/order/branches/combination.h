@@ -49,7 +49,6 @@ class Combination final : public Handles {
   [[nodiscard]] Error unequal() const;
 
   const Program& program_;
-  const PassEnd end_;
   OpenBranches& parts_;
   std::vector<std::unique_ptr<BranchStream>> streams_;
   std::optional<Turns> turns_;  // empty: side by side

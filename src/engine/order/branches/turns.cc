@@ -7,12 +7,12 @@
 
 namespace forebay::engine {
 
-Turns::Turns(const Program& program)
-    : program_{program}, most_{program.combining.end.when == PassEnd::When::rows ? program.combining.end.rows : -1} {
+Turns::Turns(const Program& program) : program_{program} {
   constexpr std::uint64_t purposes_apart = std::uint64_t{1} << 32;  // far from those of orders
   const auto add = [&](const Combining& combining, std::size_t branches) {
     combiners_.push_back(
         combining.make({.seed = program.seed, .purpose = purposes_apart * combiners_.size(), .branches = branches}));
+    ends_.push_back(combining.end);
   };
   for (const EarlierCombining& earlier : program.earlier) add(earlier.combining, earlier.branches);
   add(program.combining, program.branches.size());
@@ -29,12 +29,17 @@ void Turns::begin(std::int64_t pass) {
   enter(pass, 0);
 }
 
-/// Goes to what the combination is from row `row` of pass `pass` on. Branches that join are open.
+/// Goes to what the combination is from row `row` of pass `pass` on. Branches that join are open. A pass ends as it was
+/// to end when it began.
 void Turns::enter(std::int64_t pass, std::int64_t row) {
   const auto& earlier = program_.earlier;
   while (stage_ < earlier.size() && std::tie(earlier[stage_].pass, earlier[stage_].row) <= std::tie(pass, row))
     ++stage_;
   const bool of_today = stage_ == earlier.size();
+  if (row == 0) {
+    end_ = ends_[stage_];
+    most_ = end_.when == PassEnd::When::rows ? end_.rows : -1;
+  }
   const std::size_t branches = of_today ? program_.branches.size() : earlier[stage_].branches;
   open_.resize(branches, true);
   completed_.resize(branches, false);
@@ -57,7 +62,7 @@ void Turns::reach() {
 
 /// Whether `until` says that the pass is over.
 bool Turns::all_completed() const {
-  if (program_.combining.end.when != PassEnd::When::all) return false;
+  if (end_.when != PassEnd::When::all) return false;
   for (std::size_t i = 0; i < completed_.size(); ++i) {
     if (!completed(i)) return false;
   }
@@ -76,12 +81,11 @@ std::int64_t Turns::pass_over(std::int64_t n, std::vector<std::int64_t>& left, s
 }
 
 bool Turns::goes_round(std::size_t branch) const {
-  return program_.branches[branch].repeat && (program_.combining.end.when != PassEnd::When::all || completed(branch));
+  return program_.branches[branch].repeat && (end_.when != PassEnd::When::all || completed(branch));
 }
 
 /// A branch that repeats is left out once its epoch was empty: so would be all that follow.
 bool Turns::ended(bool empty) {
-  const PassEnd::When when = program_.combining.end.when;
   const std::size_t branch = chosen_;
   const bool repeats = program_.branches[branch].repeat;
   const bool goes_on = repeats && !empty;
@@ -90,7 +94,7 @@ bool Turns::ended(bool empty) {
     open_[branch] = false;
     --open_left_;
     chosen_ = none;
-    over_ = when == PassEnd::When::first && !repeats;
+    over_ = end_.when == PassEnd::When::first && !repeats;
   }
   if (all_completed()) over_ = true, chosen_ = none;
   return goes_on;

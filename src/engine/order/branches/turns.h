@@ -49,6 +49,7 @@ class Turns {
   /// next one at once; it stays the one whose turn it is then.
   bool ended(bool empty);
 
+  [[nodiscard]] const PassEnd& end() const { return end_; }    ///< Of the pass.
   [[nodiscard]] std::int64_t given() const { return given_; }  ///< Elements of the pass.
   /// Whether the branch came to the end of an epoch in this pass, or is left out.
   [[nodiscard]] bool completed(std::size_t branch) const {
@@ -64,12 +65,14 @@ class Turns {
 
   const Program& program_;
   std::vector<std::unique_ptr<Combiner>> combiners_;  // of Program::earlier, and the one of today
+  std::vector<PassEnd> ends_;                         // of the same
   std::size_t stage_ = 0;                             // the one of them that has its turn
   Combiner* combiner_ = nullptr;                      // the same
   std::int64_t pass_ = 0;
   std::int64_t change_ = -1;    // elements of the pass after which the next of them follows; -1: not in this pass
   std::int64_t stop_ = -1;      // the smaller one of `change_` and `most_`
-  const std::int64_t most_;     // elements of a pass; -1: as many as there are
+  PassEnd end_;                 // of the pass
+  std::int64_t most_ = -1;      // elements of it; -1: as many as there are
   std::vector<bool> open_;      // may have elements left in this pass
   std::vector<bool> left_out_;  // Combiner::leaves_out
   std::size_t open_left_ = 0;   // of those that are not left out

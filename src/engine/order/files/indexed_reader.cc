@@ -17,7 +17,6 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::size_t entries_ahead = 32;  // index entries are prefetched this many entries before they are read
-constexpr std::size_t files_at_once = 64;  // files whose indexes are built by one call of index_in_parallel
 
 }  // namespace
 
@@ -140,20 +139,15 @@ bool IndexedReader::goes_to_stores(std::span<const std::uint32_t> files, bool co
   });
 }
 
-/// Loads or builds the indexes of files, `files_at_once` at a time, and gives each group to `take`. When one of a group
-/// fails, `take` still gets the complete ones, with null for the others; then the call fails.
+/// Loads or builds the indexes of files, and gives them to `take`, some at a time.
 Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
-                                 const Take& take) {
-  for (std::size_t first = 0; first < missing.size(); first += files_at_once) {
-    const auto some = missing.subspan(first, std::min(files_at_once, missing.size() - first));
-    std::vector<MadeIndex> made(some.size());
-    const auto done =
-        index_in_parallel(program_, some, {.pool = pool_, .threads = threads_, .stores = stores_}, go_on, made);
-    for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
-    FOREBAY_DO(take(some, made));
-    FOREBAY_DO(done);
-  }
-  return {};
+                                 const TakeIndexes& take) {
+  const IndexMeans means{.pool = pool_, .threads = threads_, .stores = stores_};
+  return index_in_groups(program_, missing, means, go_on,
+                         [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
+                           for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
+                           return take(some, made);
+                         });
 }
 
 Result<void> IndexedReader::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {

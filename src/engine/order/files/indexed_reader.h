@@ -152,9 +152,8 @@ class IndexedReader {
   [[nodiscard]] static std::int64_t number_in_index(const File& file, std::uint32_t ordinal);
   [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
                                                    const std::function<bool(const File&)>& lacks);
-  using Take = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
   [[nodiscard]] Result<void> make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
-                                  const Take& take);
+                                  const TakeIndexes& take);
   [[nodiscard]] bool keep(File& file, MadeIndex& made);
   [[nodiscard]] Error too_large(std::int64_t not_kept, double share_made) const;
   [[nodiscard]] Result<void> check_content(std::uint32_t number, const RecordIndex& index) const;
