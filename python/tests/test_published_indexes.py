@@ -179,6 +179,13 @@ def test_attributes_are_published_too(folder: pathlib.Path, machines: Any, tmp_p
         assert [batch["id"].tolist() for batch in loader] == expected
 
 
+def test_the_store_beside_the_data_may_be_what_is_published(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    fb.index_files(f"{folder}/part-*")
+    fb.index_files(f"{folder}/part-*", publish=folder / ".forebay")
+    assert sorted(path.name for path in (folder / ".forebay").iterdir()) == ["catalogue-v1", "index-v1"]
+    assert not any(report.built for report in fb.index_files(f"{folder}/part-*"))
+
+
 def test_what_is_wrong_with_a_publication_is_said(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

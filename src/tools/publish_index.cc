@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -110,42 +110,57 @@ Result<void> check_publish(const std::string& folder, const std::vector<std::str
                   io::parent(files.front()), io::parent(*other))};
 }
 
-Result<void> publish(const std::string& folder, std::span<const IndexReport> reports,
-                     std::span<const IndexRequest> requests) {
-  if (folder.empty() ||
-      std::ranges::any_of(reports, [](const IndexReport& report) { return report.error.has_value(); }))
-    return {};
-  const std::string path = fmt::format("{}/{}", folder, engine::store_name);
-  std::error_code failure;
-  std::filesystem::remove(path, failure);
+namespace {
+
+/// Writes what is stored of the files to a new store, and says in `catalogue` where.
+Result<void> write_store(const std::string& path, std::span<const IndexRequest> requests,
+                         engine::Catalogue& catalogue) {
   FOREBAY_TRY(const std::vector<FileEnds> ends, ends_of(requests));
   engine::IndexStore store{{.path = path, .links = io::Links::refuse}};
-  engine::Catalogue catalogue;
-  std::set<std::string> names;
+  std::map<std::string, engine::CatalogueEntry> listed;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::string name = io::base_name(requests[i].file);
-    if (!names.insert(name).second) continue;
+    if (listed.contains(name)) continue;
     FOREBAY_TRY(const Stored stored, stored_of(requests[i]));
+    engine::CatalogueEntry entry{.identity = stored.identity, .records = -1};
     std::vector<NewEntry> entries;
     for (const auto& [key, payload] : stored.entries) {
       if (key.kind != StoredKind::ends) entries.push_back({key, stored.identity, payload});
+      if (key != EntryKey{StoredKind::records, 0}) continue;
+      FOREBAY_TRY(const auto index, engine::RecordIndex::parse(payload));
+      entry.records = index->records();
     }
     const std::vector<std::byte> image = ends[i].image();
     if (requests[i].identity) entries.push_back({{StoredKind::ends, 0}, stored.identity, image});
     FOREBAY_DO(store.append(requests[i].file, name, entries));
-    catalogue.add(name, {.identity = stored.identity, .records = -1});
-    for (const auto& [key, payload] : stored.entries) {
-      if (key != EntryKey{StoredKind::records, 0}) continue;
-      FOREBAY_TRY(const auto index, engine::RecordIndex::parse(payload));
-      catalogue.add(name, {.identity = stored.identity, .records = index->records()});
-    }
+    listed.emplace(name, entry);
   }
   store.refresh();
-  for (const std::string& name : names) {
-    engine::CatalogueEntry entry = *catalogue.find(name);
+  for (auto& [name, entry] : listed) {
     entry.entries = store.range_of(name);
     catalogue.add(name, entry);
   }
+  return {};
+}
+
+}  // namespace
+
+Result<void> publish(const std::string& folder, std::span<const IndexReport> reports,
+                     std::span<const IndexRequest> requests) {
+  const bool failed = std::ranges::any_of(reports, [](const IndexReport& report) { return report.error.has_value(); });
+  if (folder.empty() || failed) return {};
+  // `folder` may be that of the store that is read: the new one takes its place when it is complete.
+  const std::string path = fmt::format("{}/{}", folder, engine::store_name);
+  const std::string unfinished = path + "-unfinished";
+  std::error_code failure;
+  std::filesystem::remove(unfinished, failure);
+  engine::Catalogue catalogue;
+  if (const auto written = write_store(unfinished, requests, catalogue); !written.ok()) {
+    std::filesystem::remove(unfinished, failure);
+    return written.error();
+  }
+  std::filesystem::rename(unfinished, path, failure);
+  if (failure) return io::system_error("write", path, failure.value());
   FOREBAY_TRY(io::AtomicFile listed, io::AtomicFile::create(fmt::format("{}/{}", folder, engine::catalogue_name)));
   const std::string text = catalogue.text();
   FOREBAY_DO(listed.write(std::as_bytes(std::span{text})));
