@@ -27,8 +27,8 @@ class BlockReader {
   /// skips or the error of the first bad record, which comes before an error that the block has.
   virtual void check(Block& block, const RecordCheck& check) const = 0;
   /// Starts at a record instead of the first one. Called before the first `find`. `index` is that of a file; null for a
-  /// part of whole files.
-  [[nodiscard]] virtual Result<void> seek(std::int64_t record, const RecordIndex* index) = 0;
+  /// part of whole files. Does not wait for another machine: then `find` fails where this would.
+  [[nodiscard]] virtual Result<void> seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) = 0;
   /// Returns whether the first `find` waits because the file was written a moment ago.
   [[nodiscard]] virtual bool must_settle() { return false; }
   /// Returns whether the next `find` gets on: bytes that it needs have come, or may be asked for. A `find` never waits;

@@ -68,9 +68,7 @@ class FileReader final : public BlockReader {
   /// file; a compressed one is decompressed from the restart point before the record. Fails when the file cannot be
   /// read or ends before the record, and with Code::cancelled when the pool is closed meanwhile.
   [[nodiscard]] Result<void> skip_to(const RecordIndex& index, std::int64_t record);
-  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override {
-    return skip_to(*index, record);
-  }
+  [[nodiscard]] Result<void> seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) override;
   /// Called before the first `find`. The scans of a compressed file then collect a restart point about every `interval`
   /// bytes of content.
   void collect_restart_points(std::int64_t interval) { point_interval_ = interval; }
@@ -147,6 +145,12 @@ class FileReader final : public BlockReader {
   const std::uint32_t number_;
   std::shared_ptr<BufferPool> pool_;
   bool opened_ = false;
+  /// Where the first `find` goes when it has opened the file; without an index, to its beginning.
+  struct Start {
+    std::shared_ptr<const RecordIndex> index = {};
+    std::int64_t record = 0;
+  };
+  Start start_;
   const io::RandomAccessFile* file_ = nullptr;  // one of the next two; null before the opening
   std::optional<io::File> local_;
   std::optional<RequestedFile> requested_;

@@ -46,9 +46,16 @@ Result<bool> FileReader::open_requested(FileSystem& system) {
   return requested_->ready(0);
 }
 
+Result<void> FileReader::seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) {
+  if (stores::file_system_of(source_.files[number_]) == nullptr) return skip_to(*index, record);
+  start_ = {.index = index, .record = record};
+  return {};
+}
+
 Result<void> FileReader::open_and_wait() {
   need();
   while (true) {
+    pool_->look();
     FOREBAY_DO(open());
     if (opened_) return {};
     wait_a_little();

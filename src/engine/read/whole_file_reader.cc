@@ -127,7 +127,7 @@ WholeFileReader::WholeFileReader(const Program& program, std::uint32_t part, std
       next_{first_},
       expected_{first_} {}
 
-Result<void> WholeFileReader::seek(std::int64_t record, const RecordIndex*) {
+Result<void> WholeFileReader::seek(std::int64_t record, const std::shared_ptr<const RecordIndex>&) {
   next_ = expected_ = first_ + static_cast<std::uint32_t>(record);
   return {};
 }
@@ -222,7 +222,7 @@ Result<void> WholeFileReader::check_files(Block& block, const RecordCheck& check
   return {};
 }
 
-Result<void> ListedFileReader::seek(std::int64_t record, const RecordIndex*) {
+Result<void> ListedFileReader::seek(std::int64_t record, const std::shared_ptr<const RecordIndex>&) {
   next_ = expected_ = static_cast<std::size_t>(record);
   return {};
 }

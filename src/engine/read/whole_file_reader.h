@@ -66,7 +66,7 @@ class WholeFileReader final : public BlockReader {
                   std::shared_ptr<Requests> requests);
   void find(Block& block) override;
   void check(Block& block, const RecordCheck& check) const override;
-  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override;
+  [[nodiscard]] Result<void> seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) override;
   [[nodiscard]] bool next_is_large() const override { return files_.waiting_bytes() > large_bytes; }
   [[nodiscard]] bool ready() const override { return files_.ready(); }
   void need() override { files_.need(); }
@@ -95,7 +95,7 @@ class ListedFileReader final : public BlockReader {
       : pool_{std::move(pool)}, files_{source, *pool_, versions, std::move(requests), pile}, list_{std::move(files)} {}
   void find(Block& block) override;
   void check(Block&, const RecordCheck&) const override {}
-  [[nodiscard]] Result<void> seek(std::int64_t record, const RecordIndex* index) override;
+  [[nodiscard]] Result<void> seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) override;
   [[nodiscard]] bool next_is_large() const override { return files_.waiting_bytes() > large_bytes; }
   [[nodiscard]] bool ready() const override { return files_.ready(); }
   void need() override { files_.need(); }

@@ -98,15 +98,28 @@ IndexRequest IndexedReader::request(std::uint32_t file) const {
   return out;
 }
 
+/// The request for the stored index of a file, which nobody waits for. Empty: the version of a file of another machine
+/// is not known yet.
+std::optional<IndexRequest> IndexedReader::request_at_hand(std::uint32_t number) const {
+  IndexRequest out = request(number);
+  if (stores::file_system_of(out.file) == nullptr) return out;
+  const auto version = program_.known ? program_.known->find(out.file) : std::nullopt;
+  if (!version) return std::nullopt;
+  out.identity = io::identity_of(*version);
+  return out;
+}
+
 std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   File& file = at(number);
-  if (!file.looked && !file.index && stores::file_system_of(program_.source.files[number]) == nullptr) {
-    file.looked = true;
-    if (auto found = load_made(program_, request(number)); found && keep(file, *found)) {
-      file.skips = std::move(found->skips);
-      file.numbers = places_of(*file.index, file.skips);
-    }
-  }
+  const auto asked = file.looked || file.index ? std::nullopt : request_at_hand(number);
+  if (!asked) return file.index;
+  file.looked = true;
+  auto found = load_made(program_, *asked);
+  // Single records of a compressed file cannot be fetched from another machine.
+  const bool whole = asked->identity && found && found->index->compression() != Compression::none;
+  if (!found || whole || !keep(file, *found)) return file.index;
+  file.skips = std::move(found->skips);
+  file.numbers = places_of(*file.index, file.skips);
   return file.index;
 }
 

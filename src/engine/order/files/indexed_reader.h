@@ -51,11 +51,12 @@ class IndexedReader {
         ranges_{std::move(requests)} {}
 
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is
-  /// not of this version of the file, or when memory has no room for it.
+  /// not of this version of the file, or when memory has no room for it; of a file of another machine also when its
+  /// version is not known without asking, or when it is compressed.
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
   /// What `stored` has found, and the attributes with it; empty for null.
   [[nodiscard]] std::optional<StoredValues> stored_values(std::uint32_t file);
-  /// What `stored` looks for.
+  /// What `stored` looks for, of a file of this machine.
   [[nodiscard]] IndexRequest request(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
   ///
@@ -149,6 +150,7 @@ class IndexedReader {
   // A handle has 32 bits for an offset, so the table has an entry for each segment of 2 GiB of the uncompressed file.
   static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
+  [[nodiscard]] std::optional<IndexRequest> request_at_hand(std::uint32_t file) const;
   [[nodiscard]] static std::int64_t number_in_index(const File& file, std::uint32_t ordinal);
   [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
                                                    const std::function<bool(const File&)>& lacks);

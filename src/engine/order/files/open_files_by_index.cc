@@ -101,7 +101,7 @@ void OpenFiles::went_on(ReaderState& file, std::int64_t count) {
 /// Called when the restart has caught up within this file. From here on the file is scanned like any other.
 Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file) {
   if (file->indexed == *file->named) return {};
-  FOREBAY_DO(file->scanner->seek(file->indexed, file->index.get()));
+  FOREBAY_DO(file->scanner->seek(file->indexed, file->index));
   file->index.reset();
   file->named.reset();
   const Lock lock{mutex_};
