@@ -51,6 +51,7 @@ FileReader::FileReader(const Source& source, std::uint32_t file, std::shared_ptr
 
 void FileReader::find(Block& block) {
   block.file = number_;
+  block.first_record = record_;
   Result<void> done;
   const auto thrown = catch_all(
       [&] {
@@ -58,8 +59,8 @@ void FileReader::find(Block& block) {
         if (done.ok() && opened_ && start_.index) {
           const Start start = std::exchange(start_, {});
           done = go_on_from(*start.index, start.record);
+          block.first_record = record_;
         }
-        block.first_record = record_;
         if (done.ok() && content_) {
           take_kept(block);
         } else if (done.ok() && opened_) {

@@ -280,15 +280,18 @@ PublishedIndexes::Folder& PublishedIndexes::folder_of(const IndexRequest& file,
 void PublishedIndexes::take(std::span<const IndexRequest> files, const AskingForIndexes& asking) {
   const auto requests = std::make_shared<Requests>(asking.pool);
   requests->ask_whether(asking.go_on ? asking.go_on : stores::goes_on);
-  const Lock lock{mutex_};
-  try {
-    Taking taking{requests, *asking.pool};
-    for (const IndexRequest& file : files) taking.look(file, folder_of(file, requests, asking));
-    taking.finish();
-    if (std::string notice = taking.notice(); !notice.empty()) files.front().stores->add_notice(std::move(notice));
-  } catch (const Closed&) {
-    return;  // the caller looks at `go_on`, too
-  }
+  const auto thrown = catch_all(
+      [&] {
+        const Lock lock{mutex_};
+        Taking taking{requests, *asking.pool};
+        for (const IndexRequest& file : files) taking.look(file, folder_of(file, requests, asking));
+        taking.finish();
+        if (std::string notice = taking.notice(); !notice.empty()) files.front().stores->add_notice(std::move(notice));
+      },
+      no_memory_for_index);
+  // Whether it was interrupted, the caller sees by `go_on`.
+  if (thrown && thrown->code() != Code::cancelled)
+    files.front().stores->add_notice(fmt::format("what is published is not used: {}", thrown->text()));
 }
 
 void take_published(std::span<const IndexRequest> files, std::span<const EntryKey> keys,
