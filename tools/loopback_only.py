@@ -26,9 +26,10 @@ def raise_loopback() -> None:
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", b"lo", flags | IFF_UP))
 
 
-def allowed(ways: "list[list[str]]") -> "list[str]":
-    """The first of the commands with which another one can be run; empty: none."""
-    for way in ways:
+def way_in() -> "list[str]":
+    """What stands before a command that is to run in such a namespace, which is tried; empty: there is no way."""
+    for way in (["unshare", "--net"], ["unshare", "--map-root-user", "--net"]):
+        way += [sys.executable, __file__, INSIDE, str(os.getuid()), str(os.getgid())]
         if subprocess.run([*way, "true"], stderr=subprocess.DEVNULL).returncode == 0:
             return way
     return []
@@ -42,10 +43,9 @@ def main() -> None:
         if user != "0" and os.getuid() == 0:   # the user who called, without the rights of root
             command = ["unshare", "--user", f"--map-user={user}", f"--map-group={group}", *command]
     else:
-        way = allowed([["unshare", "--net"], ["unshare", "--map-root-user", "--net"]])
-        if way:
-            command = [*way, sys.executable, __file__, INSIDE, str(os.getuid()), str(os.getgid()), *command]
-        else:
+        way = way_in()
+        command = way + command
+        if not way:
             print("this system allows no network namespace: tests could reach other machines", file=sys.stderr)
     os.execvp(command[0], command)
 
