@@ -9,10 +9,8 @@
 namespace forebay::io {
 namespace {
 
-constexpr std::size_t end_bytes = 4096;
-
 Result<std::uint64_t> hash_at(const RandomAccessFile& file, std::int64_t offset) {
-  std::array<std::byte, end_bytes> bytes;
+  std::array<std::byte, FileIdentity::end_bytes> bytes;
   FOREBAY_TRY(const std::size_t got, file.read(bytes, offset));
   return fnv1a(std::span{bytes}.first(got));
 }
@@ -35,7 +33,7 @@ FileIdentity identity_of(const RandomAccessFile::Identity& version) {
 Result<FileIdentity> identify(const RandomAccessFile& file) {
   if (file.identity().version != 0) return identity_of(file.identity());
   FOREBAY_TRY(const std::uint64_t head, hash_at(file, 0));
-  const std::int64_t last = std::max<std::int64_t>(0, file.size() - static_cast<std::int64_t>(end_bytes));
+  const std::int64_t last = std::max<std::int64_t>(0, file.size() - FileIdentity::end_bytes);
   FOREBAY_TRY(const std::uint64_t tail, hash_at(file, last));
   return FileIdentity{
       .size = file.identity().size, .modified_ns = file.identity().modified_ns, .head = head, .tail = tail};
@@ -44,7 +42,7 @@ Result<FileIdentity> identify(const RandomAccessFile& file) {
 std::string difference(const FileIdentity& before, const FileIdentity& now) {
   if (before.size != now.size) return fmt::format("its size was {} bytes, now {}", before.size, now.size);
   if (before.modified_ns != now.modified_ns) return "its modification time changed";
-  const bool of_versions = before.tail == FileIdentity::of_version && now.tail == before.tail;
+  const bool of_versions = before.is_version() && now.is_version();
   if (of_versions && before.head != now.head) return "another version of it was put in its place";
   if (before.head != now.head) return "its first 4 KiB changed";
   return before.tail != now.tail ? "its last 4 KiB changed" : "";

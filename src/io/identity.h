@@ -26,6 +26,9 @@ struct FileIdentity {
   std::uint64_t tail = 0;  ///< Hash of the last 4 KiB; with a version, `of_version`.
 
   static constexpr std::uint64_t of_version = 0x6f665f76657273;
+  static constexpr std::int64_t end_bytes = 4096;  ///< Of each end.
+
+  [[nodiscard]] bool is_version() const { return tail == of_version; }
   bool operator==(const FileIdentity&) const = default;
 };
 

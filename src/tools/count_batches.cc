@@ -40,8 +40,8 @@ Result<void> index_all(const Program& program, const CountOptions& options,
   const auto pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4);
   std::vector<std::uint32_t> files(program.source.files.size());
   std::iota(files.begin(), files.end(), 0U);
-  return engine::index_in_groups(program, files, {.pool = pool, .threads = options.threads, .stores = stores},
-                                 options.go_on, [](const auto&, const auto&) { return Result<void>{}; });
+  return engine::index_in_parallel(program, files, {.pool = pool, .threads = options.threads, .stores = stores},
+                                   options.go_on, [](const auto&, const auto&) { return Result<void>{}; });
 }
 
 /// Fails where rows come from the program while a run reads them.

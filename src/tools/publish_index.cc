@@ -58,39 +58,23 @@ Result<Stored> stored_of(const IndexRequest& request) {
                Place{.file = request.file}};
 }
 
-/// The ends of files whose identities are versions, by their place in `requests`.
+/// The ends of files whose identities are versions, by their place in `requests`; nothing of others.
 Result<std::vector<FileEnds>> ends_of(std::span<const IndexRequest> requests) {
   const auto asking = std::make_shared<engine::Requests>(std::make_shared<engine::BufferPool>(memory_for_ends));
   asking->ask_whether(stores::goes_on);
-  std::vector<FileEnds> out;
+  std::vector<FileEnds> out(requests.size());
   for (std::size_t first = 0; first < requests.size(); first += ends_at_once) {
-    const auto some = requests.subspan(first, std::min(ends_at_once, requests.size() - first));
-    std::vector<std::pair<std::shared_ptr<engine::Request>, std::shared_ptr<engine::Request>>> asked(some.size());
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (!some[i].identity || some[i].identity->size == 0) continue;
-      const io::FileIdentity& identity = *some[i].identity;
-      const auto target = std::make_shared<const engine::RequestTarget>(
-          engine::RequestTarget{.system = stores::file_system_of(some[i].file),
-                                .path = some[i].file,
-                                .version = {.size = identity.size, .version = identity.head}});
-      const auto [head, tail] = FileEnds::ranges(identity.size);
-      asked[i] = {asking->ask(target, head), asking->ask(target, tail)};
+    const std::size_t last = std::min(first + ends_at_once, requests.size());
+    std::map<std::size_t, engine::AskedEnds> asked;
+    for (std::size_t i = first; i < last; ++i) {
+      if (requests[i].identity) asked.try_emplace(i, *asking, requests[i].file, *requests[i].identity);
     }
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto& [head, tail] = asked[i];
-      if (!head) {
-        out.push_back(FileEnds::of({}, {}));
-        continue;
-      }
+    for (const auto& [i, ends] : asked) {
       try {
-        asking->wait(*head);
-        asking->wait(*tail);
+        FOREBAY_TRY(out[i], ends.wait(*asking));
       } catch (const engine::Closed&) {
         return Error{Code::cancelled, "interrupted"};
       }
-      if (const auto& error = head->error() ? head->error() : tail->error())
-        return error->at(Place{.file = some[i].file});
-      out.push_back(FileEnds::of(head->bytes(), tail->bytes()));
     }
   }
   return out;

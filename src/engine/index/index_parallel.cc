@@ -143,7 +143,7 @@ Result<std::vector<IndexRequest>> prepare(const Program& program, std::span<cons
   return out;
 }
 
-/// As `index_in_parallel`, for files that were prepared.
+/// Reads or makes the indexes of files that were prepared. `made` is as long as `files`.
 Result<void> index_prepared(const Program& program, std::span<const std::uint32_t> files,
                             std::span<const IndexRequest> requests, const IndexMeans& means,
                             const std::function<bool()>& go_on, std::span<MadeIndex> made) {
@@ -176,13 +176,7 @@ Result<void> index_prepared(const Program& program, std::span<const std::uint32_
 }  // namespace
 
 Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
-                               const std::function<bool()>& go_on, std::span<MadeIndex> made) {
-  FOREBAY_TRY(const std::vector<IndexRequest> requests, prepare(program, files, means, go_on));
-  return index_prepared(program, files, requests, means, go_on, made);
-}
-
-Result<void> index_in_groups(const Program& program, std::span<const std::uint32_t> files, const IndexMeans& means,
-                             const std::function<bool()>& go_on, const TakeIndexes& take) {
+                               const std::function<bool()>& go_on, const TakeIndexes& take) {
   constexpr std::size_t prepared_at_once = 16'384;
   constexpr std::size_t files_at_once = 64;
   for (std::size_t begin = 0; begin < files.size(); begin += prepared_at_once) {

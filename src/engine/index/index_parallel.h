@@ -35,20 +35,15 @@ struct IndexMeans {
                                                      const IndexMeans& means, const std::function<bool()>& go_on = {},
                                                      const std::shared_ptr<KnownVersions>& known = {});
 
-/// Reads or makes the indexes of `files` of the program's source, several at once. `made` must be as long as `files`.
-/// The calling thread polls `go_on`; false ends the work with Code::cancelled. If several files fail, the error of the
-/// first one in their order is returned.
-[[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
-                                             const IndexMeans& means, const std::function<bool()>& go_on,
-                                             std::span<MadeIndex> made);
-
 /// Gets the indexes of some files; null for those that were not made, because one of them failed.
 using TakeIndexes = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
 
-/// As `index_in_parallel`, for any number of files: some at a time, so that not all indexes are in memory. Other
-/// machines are asked about many more at once.
-[[nodiscard]] Result<void> index_in_groups(const Program& program, std::span<const std::uint32_t> files,
-                                           const IndexMeans& means, const std::function<bool()>& go_on,
-                                           const TakeIndexes& take);
+/// Reads or makes the indexes of `files` of the program's source, several at once, and gives them to `take`, some at a
+/// time, so that not all are in memory. Other machines are asked about many more at once. The calling thread polls
+/// `go_on`; false ends the work with Code::cancelled. If several files fail, the error of the first one in their order
+/// is returned.
+[[nodiscard]] Result<void> index_in_parallel(const Program& program, std::span<const std::uint32_t> files,
+                                             const IndexMeans& means, const std::function<bool()>& go_on,
+                                             const TakeIndexes& take);
 
 }  // namespace forebay::engine

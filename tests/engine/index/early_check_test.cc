@@ -14,6 +14,14 @@
 namespace forebay::engine {
 namespace {
 
+/// Takes the index of a single file.
+TakeIndexes into(std::vector<MadeIndex>& out) {
+  return [&out](std::span<const std::uint32_t>, std::span<MadeIndex> made) {
+    out.front() = std::move(made.front());
+    return Result<void>{};
+  };
+}
+
 constexpr std::int64_t ids = 3000;  // several blocks
 
 /// A file of examples and a plan over it with two attributes: length(tokens) > 5, id % 3 == 0.
@@ -107,7 +115,7 @@ TEST_P(Early, AnIndexOfTheFileHasThemToo) {
     std::vector<MadeIndex> made(1);
     const std::uint32_t file = 0;
     ASSERT_TRUE(index_in_parallel(
-                    program_of(plan), {&file, 1}, {.pool = pool_, .threads = 1}, [] { return true; }, made)
+                    program_of(plan), {&file, 1}, {.pool = pool_, .threads = 1}, [] { return true; }, into(made))
                     .ok());
     EXPECT_EQ(made[0].index->records(), ids);
     EXPECT_EQ(values_of(made[0]), wanted(ids));
@@ -159,7 +167,7 @@ TEST_P(EarlyFault, AnIndexLeavesThemOut) {
   std::vector<MadeIndex> made(1);
   const std::uint32_t file = 0;
   ASSERT_TRUE(index_in_parallel(
-                  program_of(plan), {&file, 1}, {.pool = pool_, .threads = 1}, [] { return true; }, made)
+                  program_of(plan), {&file, 1}, {.pool = pool_, .threads = 1}, [] { return true; }, into(made))
                   .ok());
   std::vector<std::int64_t> good;
   for (std::int64_t id = 0; id < ids; ++id) {

@@ -106,7 +106,11 @@ class IndexInParallel : public ::testing::Test {
     std::iota(numbers.begin(), numbers.end(), 0U);
     made_ = std::vector<MadeIndex>(numbers.size());
     return index_in_parallel(
-        program_, numbers, {.pool = pool, .threads = threads}, [] { return true; }, made_);
+        program_, numbers, {.pool = pool, .threads = threads}, [] { return true; },
+        [this](std::span<const std::uint32_t> files, std::span<MadeIndex> made) {
+          for (std::size_t i = 0; i < files.size(); ++i) made_[files[i]] = std::move(made[i]);
+          return Result<void>{};
+        });
   }
 
   const tests::Folder folder_;

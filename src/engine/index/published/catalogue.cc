@@ -86,7 +86,7 @@ std::string Catalogue::text() const {
     Json file = Json::object();
     file.set("name", name);
     file.set("size", identity.size);
-    if (identity.tail == io::FileIdentity::of_version) {
+    if (identity.is_version()) {
       file.set("version", hex(identity.head));
     } else {
       file.set("modified_ns", identity.modified_ns);

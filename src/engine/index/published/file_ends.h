@@ -2,17 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "engine/index/index_store.h"
-#include "io/file_system.h"
+#include "engine/requests/requests.h"
 
 namespace forebay::engine {
 
-/// Hashes of the first and the last 4 KiB of a file: what a copy of it in another place has, too.
+/// Hashes of both ends of a file (io::FileIdentity): what a copy of it in another place has, too.
 struct FileEnds {
   std::uint64_t head = 0, tail = 0;
   bool operator==(const FileEnds&) const = default;
@@ -21,10 +22,20 @@ struct FileEnds {
   [[nodiscard]] static FileEnds of(std::span<const std::byte> head, std::span<const std::byte> tail);
   /// Of the file that the entries are of, as far as they tell: of its identity, or in an entry of StoredKind::ends.
   [[nodiscard]] static std::optional<FileEnds> of(std::span<const StoreEntry> entries);
-  /// Where both ends of a file of `size` bytes are. Those of an empty file are empty.
-  [[nodiscard]] static std::pair<io::ByteRange, io::ByteRange> ranges(std::int64_t size);
   /// The payload of an entry of StoredKind::ends.
   [[nodiscard]] std::vector<std::byte> image() const;
+};
+
+/// The ends of one version of a file of another machine, which are asked for.
+class AskedEnds {
+ public:
+  AskedEnds(Requests& requests, std::string file, const io::FileIdentity& version);
+  /// Waits for them. Fails with the error of a request, at the file. Throws Closed as `requests` does.
+  [[nodiscard]] Result<FileEnds> wait(Requests& requests) const;
+
+ private:
+  std::string file_;
+  std::shared_ptr<Request> head_, tail_;  // null: the file is empty
 };
 
 }  // namespace forebay::engine

@@ -29,8 +29,6 @@ constexpr std::int64_t max_catalogue = std::int64_t{64} << 20;
 
 std::int64_t room(const BufferPool& pool, std::int64_t most) { return std::min(most, pool.limit() / 8); }
 
-bool is_version(const io::FileIdentity& identity) { return identity.tail == io::FileIdentity::of_version; }
-
 std::string published_path(const std::string& folder, std::string_view name) {
   return fmt::format("{}/{}/{}", folder, io::store_folder, name);
 }
@@ -95,11 +93,10 @@ class PublishedIndexes::Taking {
       for (Found& found : entries_in(fetched)) consider(std::move(found));
     }
     for (const Found& found : std::exchange(same_size_, {})) {
-      requests_->wait(*found.head);
-      requests_->wait(*found.tail);
-      if (const auto& error = found.head->error() ? found.head->error() : found.tail->error()) {
-        fail(error->at(Place{.file = found.file->file}));
-      } else if (found.ends == FileEnds::of(found.head->bytes(), found.tail->bytes())) {
+      const auto now = found.now->wait(*requests_);
+      if (!now.ok()) {
+        fail(now.error());
+      } else if (found.ends == *now) {
         store(found);
       } else {
         leave(found);
@@ -131,10 +128,10 @@ class PublishedIndexes::Taking {
   };
   struct Found {
     const IndexRequest* file = nullptr;
-    std::vector<StoreEntry> entries = {};           // of one version of the file
-    std::shared_ptr<Request> image = {};            // has the bytes of the entries; null: the folder's store has
-    std::optional<FileEnds> ends = {};              // of the file that the entries are of
-    std::shared_ptr<Request> head = {}, tail = {};  // of the present file
+    std::vector<StoreEntry> entries = {};  // of one version of the file
+    std::shared_ptr<Request> image = {};   // has the bytes of the entries; null: the folder's store has
+    std::optional<FileEnds> ends = {};     // of the file that the entries are of
+    std::optional<AskedEnds> now = {};     // of the present file
   };
 
   /// Asks for the entries of these files in a store. What lies close together comes in one range.
@@ -186,15 +183,7 @@ class PublishedIndexes::Taking {
       without_checksums_ = true;
       return leave(found);
     }
-    FileSystem* const system = stores::file_system_of(found.file->file);
-    auto target = std::make_shared<const RequestTarget>(
-        RequestTarget{.system = system,
-                      .path = found.file->file,
-                      .version = {.size = identity.size, .version = found.file->identity->head}});
-    const auto [head, tail] = FileEnds::ranges(identity.size);
-    if (head.bytes == 0) return store(found);
-    found.head = requests_->ask(target, head);
-    found.tail = requests_->ask(target, tail);
+    found.now.emplace(*requests_, found.file->file, *found.file->identity);
     same_size_.push_back(std::move(found));
   }
 
@@ -305,7 +294,7 @@ void take_published(std::span<const IndexRequest> files, std::span<const EntryKe
   };
   std::vector<IndexRequest> lacking;
   for (const IndexRequest& file : files) {
-    if (!file.identity || !is_version(*file.identity) || stores::file_system_of(file.file) == nullptr) continue;
+    if (!file.identity || !file.identity->is_version() || stores::file_system_of(file.file) == nullptr) continue;
     if (std::ranges::any_of(keys, [&](const EntryKey& key) { return !has(file, key); })) lacking.push_back(file);
   }
   if (!lacking.empty()) lacking.front().stores->published().take(lacking, asking);

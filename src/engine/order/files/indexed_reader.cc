@@ -156,11 +156,11 @@ bool IndexedReader::goes_to_stores(std::span<const std::uint32_t> files, bool co
 Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                  const TakeIndexes& take) {
   const IndexMeans means{.pool = pool_, .threads = threads_, .stores = stores_};
-  return index_in_groups(program_, missing, means, go_on,
-                         [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
-                           for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
-                           return take(some, made);
-                         });
+  return index_in_parallel(program_, missing, means, go_on,
+                           [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
+                             for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);
+                             return take(some, made);
+                           });
 }
 
 Result<void> IndexedReader::index(std::span<const std::uint32_t> files, const std::function<bool()>& go_on) {
