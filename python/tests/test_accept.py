@@ -214,6 +214,17 @@ def test_rows_that_are_made_change_within_the_pass(stage):
     assert 0.35 < before < 0.65 and after > 0.95
 
 
+@pytest.mark.parametrize("order", [lambda pipe: pipe, lambda pipe: pipe.shuffle_batches(3)])
+def test_no_row_is_lost_where_a_batch_of_a_branch_was_given_in_part(order):
+    def mixed(weights):
+        return fb.mix([order(A.select(["x"]).batch(4)), order(B.select(["x"]).batch(3))], weights=weights, until="all").batch(5, remainder="keep")
+
+    for done in range(21):
+        before, state = at_batch(mixed([2, 1]), done)
+        after, _ = going_on(mixed([1, 7]), state, ["weights"])
+        assert sorted(sum(before + after, ())) == [*range(60), *range(1000, 1045)]
+
+
 def test_an_order_by_number_keeps_the_rows_that_it_has():
     old, new = pipeline([A, B], [1, 1], "shuffle_all"), pipeline([A, B], [1, 9], "shuffle_all")
     before, state = at_batch(old, 3)

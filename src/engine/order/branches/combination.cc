@@ -102,7 +102,8 @@ Result<bool> Combination::one(Handle& out) {
       }
     }
     out = OpenBranches::of_branch(stream.take(), branch);
-    if (!program_.takes_batches || stream.ended_batch()) turns_->took();
+    inside_ = program_.takes_batches && !stream.ended_batch();
+    if (!inside_) turns_->took();
     return true;
   }
 }
