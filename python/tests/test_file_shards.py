@@ -251,3 +251,19 @@ def test_a_file_that_shrank_since_it_was_counted_is_an_error(tmp_path):
         fb.write_records(paths[0], fb.read_records(paths[0])[:30])
         with pytest.raises(fb.DataError, match="changed"):
             list(loader)
+
+
+@pytest.mark.parametrize("remainder", ["drop", "repeat"])
+@pytest.mark.parametrize("behind", [lambda pipe: pipe, lambda pipe: pipe.filter("id % 2 == 0"), lambda pipe: pipe.shuffle(9)])
+def test_filters_within_files_count(tmp_path, remainder, behind):
+    """Where they stand, before the interleave or behind it, the shards have the same rows."""
+    files = examples(write_parts(tmp_path, SIZES, PACKINGS))
+    found = []
+    for pipe in (files.filter("id % 3 == 1").interleave(2), files.interleave(2).filter("id % 3 == 1")):
+        shards = runs(behind(pipe).batch(4, remainder=remainder), 2)
+        assert len(shards[0]) == len(shards[1]) > 0
+        found.append([ids_of(shard) for shard in shards])
+    kept = [{number for number in part if number % 3 == 1} for part in parts_of(SIZES, 2)]
+    for shards in found:
+        assert all(set(ids) <= part for ids, part in zip(shards, kept))
+    assert [len(ids) for ids in found[0]] == [len(ids) for ids in found[1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, NamedTuple, Optional
 
 from data import DRAWABLE, ONLY_ID, SOURCES
-from stages import BATCHERS, IN_BRANCHES, RECIPES, STAGES, written
+from stages import BATCHERS, IN_BRANCHES, RECIPES, STAGES, WITHIN_FILES, written
 
 COMBINATIONS = ["mix", "concat", "round_robin", "join", "zip"]
 BOUNDARIES = ("straddle", "hard")
@@ -116,6 +116,8 @@ def _shards() -> Iterator[Cell]:
             yield Cell("shard", f"{by}: {source}", source, shard=by)
         for name in STAGES:
             yield _plain("shard", f"{by}: {name}", written(name), shard=by)
+            if name in WITHIN_FILES:
+                yield _plain("shard", f"{by}: {name} > interleave", [name, "interleave"], shard=by)
         for combo in COMBINATIONS:
             for name in ("batch", "shuffle", "filter", "packed", "token_budget", "frames", "buckets"):
                 yield _combined("shard", f"{by}: {combo} > {name}", combo, [], _after(name), stages=[name], shard=by)

@@ -106,6 +106,8 @@ RECIPES = {
 }
 #: What may stand in a branch.
 IN_BRANCHES = [*(name for name, stage in STAGES.items() if stage.kind in ("order", "window", "step")), "map_row"]
+#: What acts within each file where it stands before `interleave`, or is tried there.
+WITHIN_FILES = ["shuffle", "filter", "filter_length", "repeat", "chunk", "chunk_function", "unroll", "unbatch", "cast", "draw"]
 BATCHERS = [name for name, stage in STAGES.items() if stage.kind == "batcher"]
 
 
