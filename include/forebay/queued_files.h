@@ -72,7 +72,7 @@ class QueuedFiles {
   [[nodiscard]] std::shared_ptr<FileSystem> system() const;  ///< For add_file_system.
   /// Waits for a request that somebody wants. None after `close`.
   [[nodiscard]] std::optional<FileJob> take() const;
-  [[nodiscard]] bool needs_thread() const;  ///< More requests wait than threads.
+  [[nodiscard]] bool needs_thread() const;  ///< No thread is left to wait for the next request.
   void close() const;                       ///< All requests that wait fail, and so do later ones.
 
  private:

@@ -68,7 +68,7 @@ class Compiled:
 
 
 class Served:
-    """An object of the program that reads files, and the threads that call it: as many as there is work for."""
+    """An object of the program that reads files, and the threads that call it: as many as there is work for, and one that waits for more."""
 
     def __init__(self, scheme: str, system: Any, lists: bool) -> None:
         self.scheme, self.system, self._lists = scheme, system, lists

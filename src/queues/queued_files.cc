@@ -90,7 +90,7 @@ class FileQueue final : public FileSystem {
   }
   [[nodiscard]] bool needs_thread() {
     const std::lock_guard lock{mutex_};
-    return std::ssize(jobs_) > idle_;
+    return std::ssize(jobs_) >= idle_;
   }
   void close() {
     std::deque<FileJob> left;

@@ -46,7 +46,19 @@ TEST(QueuedFiles, GiveEachRequestToOneThreadAndItsAnswerToWhoAsked) {
   EXPECT_TRUE(list.list()->deep);
   list.listed({"f/b", "f/a"});
   EXPECT_EQ(listed, (std::vector<std::string>{"f/b", "f/a"}));
-  EXPECT_FALSE(files.needs_thread());
+}
+
+TEST(QueuedFiles, NeedAThreadUnlessOneWaitsForTheNextRequest) {
+  const QueuedFiles files{false};
+  EXPECT_TRUE(files.needs_thread());
+  std::thread waits{[&] {
+    const auto job = files.take();
+    EXPECT_TRUE(job && job->is_find());
+  }};
+  while (files.needs_thread()) std::this_thread::yield();
+  files.system()->find("a", [](const auto&) {});
+  waits.join();
+  EXPECT_TRUE(files.needs_thread());
 }
 
 TEST(QueuedFiles, AnswerForWhoDropsARequestAndPassOverOnesThatNobodyWants) {
