@@ -1052,7 +1052,7 @@ def write_records(path: str, records: list[bytes], compression: str) -> None: ..
 def crc32c(data: bytes | memoryview) -> int:
     """CRC-32C of the bytes of an object with a contiguous buffer."""
 
-def index_files(patterns: list[str], compression: str, force: bool, index_dir: str, publish: str) -> list[tuple[str, str, bool, int, int, int]]: ...
+def index_files(paths: list[str] | Plan, compression: str, force: bool, index_dir: str, publish: str) -> list[tuple[str, str, bool, int, int, int]]: ...
 
 def index_plan(plan: Plan, part: int, parts: int, only_check: bool, index_dir: str) -> list[tuple[str, bool]]:
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from forebay._paths import Path, Paths, path_of, paths_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from forebay._core import Plan
+    from forebay.builder import Pipeline
 
 __all__ = ["read_records", "write_records", "RecordWriter", "index_files", "IndexReport", "SequenceExample", "encode_example",
            "decode_example", "encode_sequence_example", "decode_sequence_example"]
@@ -108,11 +111,12 @@ class IndexReport(NamedTuple):
     index_bytes: int  #: On disk and in memory.
 
 
-def index_files(paths: Paths, compression: Optional[str] = "auto",
+def index_files(paths: "Union[Paths, Plan, Pipeline]", compression: Optional[str] = "auto",
                 force: bool = False, index_dir: Optional[Path] = None, publish: Optional[Path] = None) -> list[IndexReport]:
-    """Makes the indexes of TFRecord files, which hold the place of every record; several files at a time.
+    """Makes the indexes of files of records, which hold the place of every record; several files at a time.
 
-    paths: files and patterns (*, ?, [a-z], path@N).
+    paths: TFRecord files and patterns (*, ?, [a-z], path@N). Or a plan or pipeline: the files of its sources, in their formats and
+        compressions, with what its orders need of the records: lengths, values of filters, which records are corrupt.
     compression: "auto", "none" or None, "gzip", "zlib", "zstd", "bzip2", "xz".
     An index that is good is kept unless `force` says otherwise. The indexes of a folder are in `.forebay/index-v1` in
     it, or in the folder that FOREBAY_CACHE names (else ~/.cache/forebay) where that cannot be written; with
@@ -121,7 +125,8 @@ def index_files(paths: Paths, compression: Optional[str] = "auto",
     runs on all machines find them; the files are then of one folder.
     When files are corrupt or cannot be indexed, raises the first one's DataError or IoError after the others are done.
     """
-    reports = _core.index_files(paths_of(paths), compression_of(compression), bool(force),
+    asked = paths.plan() if hasattr(paths, "plan") else paths if isinstance(paths, _core.Plan) else paths_of(paths)
+    reports = _core.index_files(asked, compression_of(compression), bool(force),
                                 "" if index_dir is None else path_of(index_dir, "index_dir"),
                                 "" if publish is None else path_of(publish, "publish"))
     return [IndexReport(*report) for report in reports]

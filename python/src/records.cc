@@ -87,9 +87,12 @@ void write(const nb::str& name, const nb::list& records, const std::string& comp
   value_of(std::move(done));
 }
 
-nb::list index(const nb::list& names, const std::string& compression, bool force, const nb::str& index_dir,
+/// `paths`: a plan, or files and patterns.
+nb::list index(const nb::object& paths, const std::string& compression, bool force, const nb::str& index_dir,
                const nb::str& publish) {
-  const std::vector<std::string> patterns = from_strs(names);
+  const Plan* const plan = nb::isinstance<Plan>(paths) ? nb::cast<const Plan*>(paths) : nullptr;
+  const std::vector<std::string> patterns =
+      plan != nullptr ? std::vector<std::string>{} : from_strs(nb::cast<nb::list>(paths));
   IndexOptions options{.compression = compression_of(compression),
                        .existing = force ? IndexOptions::Existing::replace : IndexOptions::Existing::keep,
                        .index_dir = from_str(index_dir),
@@ -97,7 +100,7 @@ nb::list index(const nb::list& names, const std::string& compression, bool force
   auto done = [&] {
     Unlocked indexing;
     options.progress = [&](const IndexProgress&) { return indexing.no_signal(); };
-    return index_files(patterns, options);
+    return plan != nullptr ? index_files(*plan, options) : index_files(patterns, options);
   }();
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::list out;
@@ -216,9 +219,9 @@ void bind_records(nb::module_& module) {
   module.def("crc32c", &checksum, nb::arg("data"), nb::sig("def crc32c(data: bytes | memoryview) -> int"),
              "CRC-32C of the bytes of an object with a contiguous buffer.");
   module.def(
-      "index_files", &index, nb::arg("patterns"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
+      "index_files", &index, nb::arg("paths"), nb::arg("compression"), nb::arg("force"), nb::arg("index_dir"),
       nb::arg("publish"),
-      nb::sig("def index_files(patterns: list[str], compression: str, force: bool, index_dir: str, publish: str) "
+      nb::sig("def index_files(paths: list[str] | Plan, compression: str, force: bool, index_dir: str, publish: str) "
               "-> list[tuple[str, str, bool, int, int, int]]"));
   module.def("index_plan", &index_plan, nb::arg("plan"), nb::arg("part"), nb::arg("parts"), nb::arg("only_check"),
              nb::arg("index_dir"),

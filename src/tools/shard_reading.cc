@@ -2,44 +2,67 @@
 #include <forebay/shard_reading.h>
 
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <forebay/loader.h>
 
 #include "engine/index/index_parallel.h"
+#include "engine/index/published/published_index.h"
 #include "engine/order/files/own_rows.h"
 #include "engine/program/plan_access.h"
 #include "io/file.h"
+#include "stores/registry.h"
 
 namespace forebay {
 
 namespace {
+
+constexpr std::int64_t memory_for_published = std::int64_t{256} << 20;  // bytes
 
 /// The bytes of files that are read whole, and of all.
 struct Sizes {
   double whole = 0, all = 0;
 };
 
+/// The requests for the indexes of all files of a source, after what is published of them was taken.
+std::vector<engine::IndexRequest> requests_of(const engine::Program& program,
+                                              const std::shared_ptr<engine::IndexStores>& stores) {
+  std::vector<std::uint32_t> all(program.source.files_a_part > 0 ? 0 : program.source.files.size());
+  std::iota(all.begin(), all.end(), 0U);
+  const auto pool = std::make_shared<engine::BufferPool>(memory_for_published);
+  auto out = engine::requests_for(program.source, all, {.pool = pool, .stores = stores}, {}, program.known);
+  engine::take_published(out, engine::stored_keys(program), {.pool = pool, .known = program.known});
+  return out;
+}
+
 /// Adds the files of a source to `out`, decided as OpenFiles decides. An order that reaches records by index reads its
-/// own rows only.
+/// own rows only, but for files of other machines whose records are not worth a request.
 void add_files(const engine::Program& program, std::int64_t processes,
                const std::shared_ptr<engine::IndexStores>& stores, ShardReading& out, Sizes& sizes) {
   if (program.source.rows) return;
   engine::OwnRows own{program, processes};
+  const std::vector<engine::IndexRequest> requests = requests_of(program, stores);
   std::optional<engine::MadeIndex> made;  // of the file that is decided
   for (std::uint32_t part = 0; part < program.source.parts(); ++part) {
-    const auto request = [&] {
-      engine::IndexRequest asked = engine::request_for(program.source, part);
-      asked.stores = stores;
-      return asked;
+    const auto is_requested = [&] { return stores::file_system_of(requests[part].file) != nullptr; };
+    const auto request = [&]() -> std::optional<engine::IndexRequest> {
+      return is_requested() && !requests[part].identity ? std::nullopt : std::optional{requests[part]};
     };
-    if (program.interleave.random_access) own.reached(part);
     const auto load = [&]() -> std::optional<engine::StoredValues> {
-      made = engine::load_made(program, request());
+      made = engine::load_made(program, requests[part]);
       if (!made) return std::nullopt;
       return engine::StoredValues{.records = made->index->records(), .attributes = made->attributes};
     };
+    if (program.interleave.random_access) {
+      const bool decides = program.source.files_a_part == 0 && is_requested();
+      own.reached(part, !decides              ? std::string{}
+                        : request() && load() ? engine::why_not_fetched_alone(*made->index)
+                                              : "it has no index; `forebay index` makes one");
+    }
     const bool only_own = own.decide(part, request, load);
     if (program.source.files_a_part > 0) continue;
     const auto size = io::file_size(program.source.files[part]);

@@ -69,6 +69,16 @@ class OpenParts : public Reader {
   /// Reads the rows of a batch that are not in memory yet, fills the rest of the layout with the places of the rows,
   /// and releases the handles. An interrupted call is repeated with the same layout.
   [[nodiscard]] virtual Result<void> hand_over(BatchLayout& layout, std::int64_t batch) = 0;
+  /// What `expect_batch` knows: the bytes that come from other machines, and whether they are asked for.
+  struct Expected {
+    std::int64_t bytes = 0;
+    bool asked = true;
+  };
+  /// Asks for the bytes of the rows of a batch that `hand_over` will bring, and does not wait. Where it has not asked,
+  /// the caller repeats the call later. A failure comes with `hand_over`.
+  [[nodiscard]] virtual Expected expect_batch(std::span<const Handle> rows) = 0;
+  /// Called before the first pass until it succeeds: looks for what the way of reading depends on.
+  [[nodiscard]] virtual Result<void> prepare() = 0;
   virtual void collect(std::int64_t finished) = 0;  ///< Recycles blocks that only batches before `finished` used.
   virtual void collect() = 0;
   virtual void limit_memory() = 0;   ///< Gives back mapped pages, drops cached content and compacts blocks when the

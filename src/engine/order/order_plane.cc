@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/order/files/own_rows.h"
+
 namespace forebay::engine {
 
 namespace {
@@ -13,6 +15,8 @@ namespace {
 constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the orders of files and records
 constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
+constexpr std::int64_t share_ahead = 8;              // of the budget, for rows whose bytes are asked for
+constexpr std::int64_t max_bytes_ahead = std::int64_t{256} << 20;
 
 /// Whether the program gives rows as they come: it may wait for a batch before it gives more.
 bool of_feed(const Program& program) {
@@ -36,11 +40,18 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       pass_{start.epoch},
       done_{start.done},
       delivered_{start.delivered},
-      cut_after_{start} {}
+      cut_after_{start} {
+  if (processes_of(program, shard) == 1) return;
+  batches_ahead_.emplace(
+      streams, std::min(streams.branch(0).pool()->limit() / share_ahead, max_bytes_ahead),
+      [this](BatchLayout& layout) { return decide_own(layout); },
+      [this](std::span<const Handle> rows) { return expect(rows); });
+}
 
 OrderPlane::~OrderPlane() = default;
 
 Result<void> OrderPlane::begin() {
+  FOREBAY_DO(open_files_.prepare());
   if (!start_.carried.empty()) FOREBAY_DO(batcher_->resume(start_.carried));
   open_files_.begin_batch(ordinal_);
   passes_ = std::make_unique<Passes>(program_, open_files_, windows_.get(), start_);
@@ -108,13 +119,8 @@ void OrderPlane::skip_to(std::int64_t epoch) {
 Result<bool> OrderPlane::next(BatchLayout& layout) {
   if (!passes_) FOREBAY_DO(begin());
   if (stage_ != Stage::fetch) {
-    FOREBAY_DO(catch_up(layout));
-    FOREBAY_TRY(const bool more, decide(layout));
+    FOREBAY_TRY(const bool more, take(layout));
     if (!more) return false;
-    if (shard_.count > 1) {
-      open_files_.begin_batch(ordinal_);  // an order on batches may have cut this one for an earlier one
-      keep_shard(layout);
-    }
   }
   stage_ = Stage::fetch;  // when `hand_over` is interrupted, the next call continues here
   FOREBAY_DO(hand_over(layout));
@@ -123,10 +129,30 @@ Result<bool> OrderPlane::next(BatchLayout& layout) {
   return true;
 }
 
+Result<bool> OrderPlane::decide_own(BatchLayout& layout) {
+  FOREBAY_DO(catch_up(layout));
+  FOREBAY_TRY(const bool more, decide(layout));
+  if (!more || shard_.count == 1) return more;
+  open_files_.begin_batch(ordinal_);  // an order on batches may have cut this one for an earlier one
+  keep_shard(layout);
+  return true;
+}
+
+Result<bool> OrderPlane::take(BatchLayout& layout) {
+  if (!batches_ahead_) return decide_own(layout);
+  while (true) {
+    FOREBAY_TRY(const bool more, batches_ahead_->next(layout));
+    if (!more || wanted(layout)) return more;
+    leave_out(layout);  // `skip_to` was called after it was decided
+  }
+}
+
 bool OrderPlane::take_before_fault(BatchLayout& layout) {
   if (windows_ || !program_.branches.empty() || open_ == nullptr || stage_ == Stage::fetch) return false;
   if (open_ == &ahead_) std::swap(layout, ahead_);
-  const bool in_order = open_ == &layout || open_ == &ahead_;
+  const bool decided_ahead = batches_ahead_ && open_ == &batches_ahead_->deciding();
+  if (decided_ahead) std::swap(layout, batches_ahead_->deciding());
+  const bool in_order = open_ == &layout || open_ == &ahead_ || decided_ahead;
   rows_.attach(layout.handles);
   const auto has_none = [](const Handle& record) { return record.block == Handle::nowhere; };
   if (!in_order || rows_.placed() || layout.handles.empty() || std::ranges::any_of(layout.handles, has_none))
@@ -142,6 +168,10 @@ bool OrderPlane::take_before_fault(BatchLayout& layout) {
 }
 
 Reader& OrderPlane::reader() { return windows_ ? static_cast<Reader&>(*windows_) : open_files_; }
+
+OpenParts::Expected OrderPlane::expect(std::span<const Handle> rows) {
+  return windows_ ? windows_->expect_batch(rows) : open_files_.expect_batch(rows);
+}
 
 /// May be repeated when it is interrupted.
 Result<void> OrderPlane::hand_over(BatchLayout& layout) {

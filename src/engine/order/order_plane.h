@@ -10,6 +10,7 @@
 
 #include "engine/blocks/batch_layout.h"
 #include "engine/order/batch_blocks.h"
+#include "engine/order/batches_ahead.h"
 #include "engine/order/files/open_files.h"
 #include "engine/order/occurrences.h"
 #include "engine/order/passes.h"
@@ -32,6 +33,8 @@ namespace forebay::engine {
 ///     cut ─► [hard: cut the next one] ─► its epoch is before `from_`, or the batch is another shard's: left out,
 ///                                    │   nothing is decoded ─► cut …
 ///                                    └─► wanted: fetch ─► hand over
+///
+/// A process that takes only some of the rows decides several batches before it hands over the first (BatchesAhead).
 class OrderPlane {
  public:
   /// `program` and `streams` must outlive this object. Nothing is read before the first `next`.
@@ -46,6 +49,7 @@ class OrderPlane {
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
     for (BatchBlocks& blocks : blocks_) blocks.account(pool);
+    if (batches_ahead_) batches_ahead_->account(pool);
     if (program_.identity == Program::Identity::occurrences)
       occurrences_charge_.set(pool, occurrences_.bytes(), MemoryUse::order);
   }
@@ -83,6 +87,8 @@ class OrderPlane {
   Result<bool> cut_or_take(BatchLayout& layout);  // the batch that was cut ahead, else the next one
   Result<void> look_ahead(BatchLayout& layout);   // cuts one more, and says whether `layout` ends its epoch
   Result<bool> decide(BatchLayout& layout);       // the next batch that is wanted
+  Result<bool> decide_own(BatchLayout& layout);   // with the rows of this shard
+  Result<bool> take(BatchLayout& layout);         // the batch that is handed over next
   [[nodiscard]] bool wanted(const BatchLayout& layout) const;
   Result<void> catch_up(BatchLayout& layout);  // cuts and drops the batches before start_.next
   Result<void> pass_over();                    // goes past most of them by their number of rows
@@ -91,6 +97,7 @@ class OrderPlane {
   [[nodiscard]] std::int64_t cut_short(const BatchLayout& layout) const;
   [[nodiscard]] Position after_epoch(const BatchLayout& layout);
   void keep_shard(BatchLayout& layout);  // drops the rows of other shards
+  [[nodiscard]] OpenParts::Expected expect(std::span<const Handle> rows);
   Result<void> hand_over(BatchLayout& layout);
   [[nodiscard]] Reader& reader();  // of the handles that the batcher gets
   [[nodiscard]] BatcherContext batcher_context();
@@ -120,6 +127,7 @@ class OrderPlane {
   Stage stage_ = Stage::cut;
   BatchLayout ahead_;                              // with hard epochs: the batch after the one that is handed over next
   bool has_ahead_ = false;                         // and it is whole
+  std::optional<BatchesAhead> batches_ahead_;      // set in a process that takes only some of the rows
   std::vector<BatchBlocks> blocks_;                // by order on batches
   std::int64_t delivered_;                         // batches that came out of them
   Position cut_after_;                             // where a run stands that continues with the next batch to cut

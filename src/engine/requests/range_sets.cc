@@ -10,19 +10,9 @@ namespace forebay::engine {
 namespace {
 
 constexpr std::int64_t max_request = std::int64_t{8} << 20;  // bytes
-constexpr std::size_t max_sets = 8;                          // older ones belong to a pass that was left
-
-/// Whether two handles name the same record. The block changes when the record is copied.
-bool same_record(const Handle& left, const Handle& right) {
-  return std::tie(left.ordinal, left.offset, left.length) == std::tie(right.ordinal, right.offset, right.length);
-}
+constexpr std::size_t max_sets = 80;                         // older ones belong to a pass that was left
 
 }  // namespace
-
-bool RangeSets::Set::same(std::span<const Handle> handles) const {
-  return handles.size() == count_ && same_record(handles.front(), ends_.front()) &&
-         same_record(handles.back(), ends_.back());
-}
 
 bool RangeSets::Set::all_ready() {
   return std::all_of(files_.begin(), files_.end(), [](const auto& file) { return file.second->all_ready(); });
@@ -33,16 +23,15 @@ const RequestedFile* RangeSets::Set::file(std::uint32_t number) const {
   return found == files_.end() ? nullptr : found->second.get();
 }
 
-RangeSets::Set* RangeSets::find(std::span<const Handle> handles) {
-  const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const Set& set) { return set.same(handles); });
+RangeSets::Set* RangeSets::find(const Key& key) {
+  const auto found = std::ranges::find(sets_, key, &Set::key_);
   return found == sets_.end() ? nullptr : &*found;
 }
 
-RangeSets::Set& RangeSets::add(std::span<const Handle> handles, std::vector<Piece> pieces) {
+RangeSets::Set& RangeSets::add(const Key& key, std::vector<Piece> pieces) {
   if (sets_.size() >= max_sets) sets_.pop_front();
   Set& set = sets_.emplace_back();
-  set.ends_ = {handles.front(), handles.back()};
-  set.count_ = handles.size();
+  set.key_ = key;
   std::sort(pieces.begin(), pieces.end(), [](const Piece& left, const Piece& right) {
     return std::tie(left.file, left.range.offset) < std::tie(right.file, right.range.offset);
   });

@@ -5,17 +5,14 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
-
-#include <forebay/order.h>
 
 #include "engine/requests/requested_file.h"
 
 namespace forebay::engine {
 
-/// The ranges that sets of records need, asked for before the records are read. A set is recognised by its handles.
+/// The ranges that sets of records need, asked for before the records are read.
 ///
 ///     expect: add ─► requests in flight ─► fetch: find, all_ready ─► bytes of each file ─► drop_to
 ///
@@ -33,6 +30,12 @@ class RangeSets {
     io::ByteRange range;
     bool keep = false;  ///< Until this object goes.
   };
+  /// By which a set is recognised: the records that it has.
+  struct Key {
+    std::uint64_t hash = 0;  // of their files and numbers
+    std::size_t count = 0;
+    bool operator==(const Key&) const = default;
+  };
   class Set {
    public:
     [[nodiscard]] bool all_ready();
@@ -41,17 +44,14 @@ class RangeSets {
 
    private:
     friend class RangeSets;
-    bool same(std::span<const Handle> handles) const;
-    std::vector<Handle> ends_;  // the first and the last handle
-    std::size_t count_ = 0;
+    Key key_;
     std::map<std::uint32_t, std::unique_ptr<RequestedFile>> files_;
   };
 
   [[nodiscard]] Requests& requests() { return *requests_; }
-  /// The set of these handles; null: there is none.
-  [[nodiscard]] Set* find(std::span<const Handle> handles);
+  [[nodiscard]] Set* find(const Key& key);  ///< Null: there is none.
   /// Asks for the pieces. Those that are near each other become one request, and large ones several.
-  Set& add(std::span<const Handle> handles, std::vector<Piece> pieces);
+  Set& add(const Key& key, std::vector<Piece> pieces);
   void drop_to(const Set& set);  ///< Drops a set and those that were added before it.
 
  private:

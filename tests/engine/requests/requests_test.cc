@@ -241,16 +241,17 @@ TEST_F(RequestsTest, NearRangesOfASetBecomeOneRequest) {
   const auto piece = [&](std::int64_t offset, std::int64_t bytes) {
     return RangeSets::Piece{.file = 3, .target = target(), .range = {.offset = offset, .bytes = bytes}};
   };
-  const std::vector<Handle> handles{{.block = 1, .ordinal = 5}, {.block = 1, .ordinal = 9}};
-  sets.add(handles, {piece(500'000, 10), piece(0, 100), piece(60'000, 100), piece(50, 20)});
+  const RangeSets::Key key{.hash = 7, .count = 2};
+  sets.add(key, {piece(500'000, 10), piece(0, 100), piece(60'000, 100), piece(50, 20)});
   const auto held = files_.held();
   ASSERT_EQ(held.size(), 2U);
   EXPECT_EQ(held[0].offset, 0);
   EXPECT_EQ(held[0].bytes, 60'100);
   EXPECT_EQ(held[1].offset, 500'000);
-  RangeSets::Set* const set = sets.find(handles);
+  RangeSets::Set* const set = sets.find(key);
   ASSERT_NE(set, nullptr);
-  EXPECT_EQ(sets.find(std::span{handles}.first(1)), nullptr);
+  EXPECT_EQ(sets.find({.hash = 7, .count = 1}), nullptr);
+  EXPECT_EQ(sets.find({.hash = 8, .count = 2}), nullptr);
   EXPECT_FALSE(set->all_ready());
   files_.answer();
   files_.answer();
@@ -258,7 +259,7 @@ TEST_F(RequestsTest, NearRangesOfASetBecomeOneRequest) {
   EXPECT_NE(set->file(3), nullptr);
   EXPECT_EQ(set->file(4), nullptr);
   sets.drop_to(*set);
-  EXPECT_EQ(sets.find(handles), nullptr);
+  EXPECT_EQ(sets.find(key), nullptr);
 }
 
 }  // namespace

@@ -167,6 +167,22 @@ Result<void> OpenBranches::hand_over(BatchLayout& layout, std::int64_t batch) {
   return {};
 }
 
+OpenParts::Expected OpenBranches::expect_batch(std::span<const Handle> rows) {
+  sort(rows);
+  Expected out;
+  for (std::size_t i = 0; i < branches_.size(); ++i) {
+    const Expected one = branches_[i]->expect_batch(sorted_[i]);
+    out.bytes += one.bytes;
+    out.asked = out.asked && one.asked;
+  }
+  return out;
+}
+
+Result<void> OpenBranches::prepare() {
+  for (const auto& branch : branches_) FOREBAY_DO(branch->prepare());
+  return {};
+}
+
 void OpenBranches::catch_up(bool catching_up) {
   for (const auto& branch : branches_) branch->catch_up(catching_up);
 }

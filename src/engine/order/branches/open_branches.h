@@ -87,6 +87,8 @@ class OpenBranches final : public OpenParts {
   bool starved() const override;
   bool interrupted(const Error& error) const override;
   Result<void> hand_over(BatchLayout& layout, std::int64_t batch) override;
+  Expected expect_batch(std::span<const Handle> rows) override;
+  Result<void> prepare() override;
   void collect(std::int64_t finished) override;
   void collect() override;
   void limit_memory() override;

@@ -98,8 +98,6 @@ IndexRequest IndexedReader::request(std::uint32_t file) const {
   return out;
 }
 
-/// The request for the stored index of a file, which nobody waits for. Empty: the version of a file of another machine
-/// is not known yet.
 std::optional<IndexRequest> IndexedReader::request_at_hand(std::uint32_t number) const {
   IndexRequest out = request(number);
   if (stores::file_system_of(out.file) == nullptr) return out;
@@ -244,6 +242,7 @@ Result<void> IndexedReader::open(std::uint32_t number) {
                    Place{.file = program_.source.files[number]}};
     }
   }
+  if (!local) versions_.indexed(number, index.identity().size);
   note_slow(number);
   for (std::int64_t base = 0; base <= index.bytes(); base += std::int64_t{1} << segment_bits) {
     auto block = std::make_unique<Block>();

@@ -33,6 +33,9 @@ namespace forebay::engine {
 /// A member of OpenFiles. The order plane calls it, so one thread at a time; `index` and `count` use more threads.
 class IndexedReader {
  public:
+  /// What the handles of a `fetch` are: a window of an order, or the rows of a batch that this process makes. Large
+  /// records of other machines come with the batch, if the process takes only some of the rows.
+  enum class Of : std::uint8_t { window, batch };
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes. `some_rows`: the process takes only some of the records that are named.
   IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
@@ -56,8 +59,15 @@ class IndexedReader {
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
   /// What `stored` has found, and the attributes with it; empty for null.
   [[nodiscard]] std::optional<StoredValues> stored_values(std::uint32_t file);
-  /// What `stored` looks for, of a file of this machine.
-  [[nodiscard]] IndexRequest request(std::uint32_t file) const;
+  /// What `stored` looks for, without waiting for anything. Empty: the version of a file of another machine is not
+  /// known.
+  [[nodiscard]] std::optional<IndexRequest> request_at_hand(std::uint32_t file) const;
+  /// Asks for the versions of all files of other machines, and for the indexes that are published with them, so that
+  /// `stored` finds these. Waits; fails with Code::cancelled when `go_on` returns false.
+  [[nodiscard]] Result<void> find_published(const std::function<bool()>& go_on);
+  /// Why `fetch` of a window brings all records of a file of another machine with an index that are in it. Empty: the
+  /// process takes only some of the rows, and the records of these are brought with their batch.
+  [[nodiscard]] std::string why_whole(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
   ///
   /// `go_on` is polled; when it returns false, the call fails with Code::cancelled, and a later call continues. When
@@ -106,9 +116,12 @@ class IndexedReader {
   /// Fails with Code::data, resource_exhausted, when the copies take more than the memory budget, and with
   /// Code::cancelled when `go_on` returns false. Copies that were made stay; the call may be repeated with the same
   /// handles. False: bytes of files of a FileSystem were asked for and have not come; nothing was read.
-  [[nodiscard]] Result<bool> fetch(std::span<Handle> handles, const std::function<bool()>& go_on);
-  /// Asks for the bytes of records that a later `fetch` reads. False: the versions of their files are not known yet.
-  [[nodiscard]] Result<bool> expect(std::span<const Handle> handles);
+  [[nodiscard]] Result<bool> fetch(std::span<Handle> handles, Of what, const std::function<bool()>& go_on);
+  /// Asks for the bytes of records that a later `fetch` reads, of a batch each time that it is called, of a window
+  /// once. False: the versions of their files are not known yet.
+  [[nodiscard]] Result<bool> expect(std::span<const Handle> handles, Of what);
+  /// Bytes that `expect` asks for.
+  [[nodiscard]] std::int64_t requested_bytes(std::span<const Handle> handles) const;
   [[nodiscard]] std::int64_t windows_ahead() const { return requested_ ? 3 : 0; }  ///< Each is passed to `expect`.
   [[nodiscard]] std::int64_t window() const;               ///< Number of records to give to one `fetch`.
   [[nodiscard]] bool fetches() const { return fetches_; }  ///< False: `fetch` does nothing.
@@ -150,7 +163,7 @@ class IndexedReader {
   // A handle has 32 bits for an offset, so the table has an entry for each segment of 2 GiB of the uncompressed file.
   static constexpr int segment_bits = 31;
   File& at(std::uint32_t file);
-  [[nodiscard]] std::optional<IndexRequest> request_at_hand(std::uint32_t file) const;
+  [[nodiscard]] IndexRequest request(std::uint32_t file) const;
   [[nodiscard]] static std::int64_t number_in_index(const File& file, std::uint32_t ordinal);
   [[nodiscard]] std::vector<std::uint32_t> lacking(std::span<const std::uint32_t> files,
                                                    const std::function<bool(const File&)>& lacks);
@@ -177,15 +190,17 @@ class IndexedReader {
   /// fetch nearly all of it again: it is compressed, and has few places to begin, or its records are small.
   [[nodiscard]] bool stays(std::uint32_t file) const;
   [[nodiscard]] Result<bool> find_target(std::uint32_t number);
-  [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles);
-  RangeSets::Set& ask(std::span<const Handle> handles);
-  [[nodiscard]] Result<RangeSets::Set*> bring(std::span<const Handle> handles);
+  [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles, Of what);
+  [[nodiscard]] RangeSets::Key key_of(std::span<const Handle> handles) const;
+  RangeSets::Set& ask(std::span<const Handle> handles, Of what);
+  [[nodiscard]] Result<RangeSets::Set*> bring(std::span<const Handle> handles, Of what);
   [[nodiscard]] Result<void> read_plain(const io::RandomAccessFile& file, std::int64_t offset,
                                         std::span<std::byte> out);
   [[nodiscard]] Result<void> fetch_absent(std::vector<Handle*>& absent, const RangeSets::Set* set,
                                           const std::function<bool()>& go_on);
   void add_pieces(const Handle& handle, std::vector<RangeSets::Piece>& out) const;
-  [[nodiscard]] bool requested(const Handle& handle) const;
+  [[nodiscard]] bool absent(const Handle& handle, Of what) const;
+  [[nodiscard]] bool requested(const Handle& handle, Of what) const;
   [[nodiscard]] Result<void> check_room(std::span<Handle* const> handles) const;
   [[nodiscard]] Result<void> fetch_file(std::span<Handle* const> handles, const RangeSets::Set* set,
                                         const std::function<bool()>& go_on);

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/core.h>
 
+#include "base/draw.h"
+#include "engine/index/published/published_index.h"
 #include "engine/order/files/indexed_reader.h"
+#include "engine/order/files/own_rows.h"
 #include "stores/registry.h"
 
 namespace forebay::engine {
@@ -19,7 +23,6 @@ constexpr std::int64_t kept_share = 4;                      // of the budget, fo
 constexpr std::int64_t kept_range = std::int64_t{1} << 20;  // bytes of a request for them
 
 // What a request costs in time and money. The price is the list price of large object stores.
-constexpr std::int64_t min_own_request = std::int64_t{64} << 10;  // bytes of a record that is worth a request
 constexpr double seconds_a_request = 0.05;
 constexpr double requests_at_once = 32;
 constexpr double dollars_a_request = 0.4e-6;
@@ -87,9 +90,40 @@ Result<void> IndexedReader::check_kept() const {
                   requests_at_once)};
 }
 
-bool IndexedReader::requested(const Handle& handle) const {
-  return handle.block != BlockTable::nowhere && table_.absent(handle.block) &&
-         stores::file_system_of(program_.source.files[table_[handle.block].file]) != nullptr;
+std::string IndexedReader::why_whole(std::uint32_t number) const {
+  if (stores::file_system_of(program_.source.files[number]) == nullptr) return {};
+  return some_rows_ ? why_not_fetched_alone(*files_[number].index) : "this process takes all rows";
+}
+
+/// Whether `fetch` has to bring a record.
+bool IndexedReader::absent(const Handle& handle, Of what) const {
+  if (handle.block == BlockTable::nowhere || !table_.absent(handle.block)) return false;
+  if (what == Of::batch || !some_rows_ || !requested_) return true;
+  const std::uint32_t number = table_[handle.block].file;
+  return stores::file_system_of(program_.source.files[number]) == nullptr ||
+         !why_not_fetched_alone(*files_[number].index).empty();
+}
+
+bool IndexedReader::requested(const Handle& handle, Of what) const {
+  return absent(handle, what) && stores::file_system_of(program_.source.files[table_[handle.block].file]) != nullptr;
+}
+
+std::int64_t IndexedReader::requested_bytes(std::span<const Handle> handles) const {
+  std::int64_t out = 0;
+  if (!requested_) return out;
+  for (const Handle& handle : handles)
+    if (requested(handle, Of::batch)) out += handle.length;
+  return out;
+}
+
+Result<void> IndexedReader::find_published(const std::function<bool()>& go_on) {
+  std::vector<std::uint32_t> all(program_.source.files.size());
+  std::iota(all.begin(), all.end(), 0U);
+  const auto requests = requests_for(program_.source, all, {.pool = pool_, .threads = threads_, .stores = stores_},
+                                     go_on, program_.known);
+  take_published(requests, stored_keys(program_), {.pool = pool_, .go_on = go_on, .known = program_.known});
+  if (!go_on()) return Error{Code::cancelled, "interrupted"};
+  return {};
 }
 
 /// Asks for the version of a file. False: it has not come. Fails when it is not the one that the index was made of.
@@ -114,11 +148,11 @@ Result<bool> IndexedReader::find_target(std::uint32_t number) {
 }
 
 /// False: the versions of some files have not come. All of them are asked for.
-Result<bool> IndexedReader::find_targets(std::span<const Handle> handles) {
+Result<bool> IndexedReader::find_targets(std::span<const Handle> handles, Of what) {
   FOREBAY_DO(check_kept());
   bool all = true;
   for (const Handle& handle : handles) {
-    if (!requested(handle)) continue;
+    if (!requested(handle, what)) continue;
     FOREBAY_TRY(const bool found, find_target(table_[handle.block].file));
     all = all && found;
   }
@@ -150,47 +184,63 @@ void IndexedReader::add_pieces(const Handle& handle, std::vector<RangeSets::Piec
     out.push_back({.file = segment.file, .target = target, .range = range, .keep = true});
 }
 
-RangeSets::Set& IndexedReader::ask(std::span<const Handle> handles) {
-  std::vector<RangeSets::Piece> pieces;
+RangeSets::Key IndexedReader::key_of(std::span<const Handle> handles) const {
+  RangeSets::Key out{.count = handles.size()};
   for (const Handle& handle : handles) {
-    if (requested(handle)) add_pieces(handle, pieces);
+    const bool has = handle.block != BlockTable::nowhere;  // the block of a record changes when it is copied
+    const std::uint64_t file = has ? table_[handle.block].file : UINT32_MAX;
+    out.hash = mix(out.hash ^ mix(file << 32U | handle.ordinal));
   }
-  return ranges_.add(handles, std::move(pieces));
+  return out;
 }
 
-Result<bool> IndexedReader::expect(std::span<const Handle> handles) {
-  if (!requested_ || handles.empty() || ranges_.find(handles) != nullptr) return true;
-  const auto found = find_targets(handles);
+RangeSets::Set& IndexedReader::ask(std::span<const Handle> handles, Of what) {
+  std::vector<RangeSets::Piece> pieces;
+  for (const Handle& handle : handles) {
+    if (requested(handle, what)) add_pieces(handle, pieces);
+  }
+  return ranges_.add(key_of(handles), std::move(pieces));
+}
+
+Result<bool> IndexedReader::expect(std::span<const Handle> handles, Of what) {
+  if (!requested_ || handles.empty()) return true;
+  if (what == Of::window && ranges_.find(key_of(handles)) != nullptr) return true;
+  if (std::ranges::none_of(handles, [&](const Handle& handle) { return requested(handle, what); })) return true;
+  const auto found = find_targets(handles, what);
   if (!found.ok()) return true;  // `fetch` fails with it, in its turn
-  if (*found) ask(handles);
+  if (*found) ask(handles, what);
   return *found;
 }
 
 /// The ranges of these handles: asked for, if they were not. Null: they have not come.
-Result<RangeSets::Set*> IndexedReader::bring(std::span<const Handle> handles) {
-  RangeSets::Set* set = ranges_.find(handles);
+Result<RangeSets::Set*> IndexedReader::bring(std::span<const Handle> handles, Of what) {
+  RangeSets::Set* set = ranges_.find(key_of(handles));
   if (set == nullptr) {
-    FOREBAY_TRY(const bool found, find_targets(handles));
+    FOREBAY_TRY(const bool found, find_targets(handles, what));
     if (!found) return nullptr;
-    set = &ask(handles);
+    set = &ask(handles, what);
   }
   return set->all_ready() ? set : nullptr;
 }
 
-Result<bool> IndexedReader::fetch(std::span<Handle> handles, const std::function<bool()>& go_on) {
+Result<bool> IndexedReader::fetch(std::span<Handle> handles, Of what, const std::function<bool()>& go_on) {
   if (!fetches_) return true;
-  std::vector<Handle*> absent;
+  std::vector<Handle*> missing;
   for (Handle& handle : handles) {
-    if (handle.block != BlockTable::nowhere && table_.absent(handle.block)) absent.push_back(&handle);
+    if (absent(handle, what)) missing.push_back(&handle);
   }
-  if (absent.empty()) return true;
-  FOREBAY_DO(check_room(absent));
+  if (missing.empty()) {  // an earlier batch has brought them
+    RangeSets::Set* const asked = requested_ ? ranges_.find(key_of(handles)) : nullptr;
+    if (asked != nullptr) ranges_.drop_to(*asked);
+    return true;
+  }
+  FOREBAY_DO(check_room(missing));
   RangeSets::Set* set = nullptr;
   if (requested_) {
-    FOREBAY_TRY(set, bring(handles));
+    FOREBAY_TRY(set, bring(handles, what));
     if (set == nullptr) return false;
   }
-  FOREBAY_DO(fetch_absent(absent, set, go_on));
+  FOREBAY_DO(fetch_absent(missing, set, go_on));
   if (set != nullptr) ranges_.drop_to(*set);
   return true;
 }

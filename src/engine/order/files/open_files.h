@@ -93,6 +93,8 @@ class OpenFiles final : public OpenParts {
   std::int64_t windows_ahead() const override { return access_.windows_ahead(); }
   /// As `fetch`, for the rows of a batch that this process makes. Afterwards all of them are in memory.
   Result<bool> fetch_batch(std::span<Handle> handles);
+  Expected expect_batch(std::span<const Handle> rows) override;
+  Result<void> prepare() override EXCLUDES(mutex_);
   /// Asks the system for the records that the tickets of a batch will read out of files, where this process takes only
   /// some of the rows, so that they come while batches before this one are made.
   void expect_reads(const BatchLayout& layout) const;
@@ -205,7 +207,7 @@ class OpenFiles final : public OpenParts {
   void begin_bringing(std::span<const std::uint32_t> files) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> bring_rest(std::span<Handle* const> absent) EXCLUDES(mutex_);
   void stop_bringing() EXCLUDES(mutex_);
-  [[nodiscard]] Result<bool> fetch_absent(std::span<Handle> handles) EXCLUDES(mutex_);
+  [[nodiscard]] Result<bool> fetch_absent(std::span<Handle> handles, IndexedReader::Of what) EXCLUDES(mutex_);
   void count_bytes(std::span<const Handle> handles) EXCLUDES(mutex_);
   [[nodiscard]] Result<void> locate_names(std::span<const RecordName> names, std::span<Handle> out);
   [[nodiscard]] Result<std::size_t> read_indexed(ReaderState& file, std::span<Handle> out) EXCLUDES(mutex_);
@@ -259,6 +261,7 @@ class OpenFiles final : public OpenParts {
   std::size_t bringing_count_ = 0;                     // and how many there are
   std::int64_t brought_ = 0;                           // bytes of them so far
   OwnRows own_rows_;
+  bool prepared_ = false;          // `prepare` has nothing more to do
   const bool catches_up_by_name_;  // records are named instead of scanned while a restart catches up
   bool catching_up_ = false;
   std::vector<RecordName> names_;  // scratch

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "engine/order/files/reader_state.h"
+#include "stores/registry.h"
 
 namespace forebay::engine {
 
@@ -27,7 +28,7 @@ std::vector<std::uint32_t> numbers_of(std::span<const Handle> files) {
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::begin_part(std::uint32_t part) {
   auto out = std::make_shared<ReaderState>(program_, part, reader_of(part));
   out->own = own_rows_.decide(
-      part, [&] { return access_.request(part); }, [&] { return access_.stored_values(part); });
+      part, [&] { return access_.request_at_hand(part); }, [&] { return access_.stored_values(part); });
   if (out->own || (catches_up_by_name_ && catching_up_)) name_records(*out);
   if (!own_rows_.some_rows()) return out;
   const Lock lock{mutex_};
@@ -135,7 +136,7 @@ Result<std::vector<std::int64_t>> OpenFiles::index(std::span<const Handle> files
     skips_.good(counts.back());
   }
   indexed_ = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  for (const std::uint32_t file : numbers) own_rows_.reached(file);
+  for (const std::uint32_t file : numbers) own_rows_.reached(file, access_.why_whole(file));
   const Lock lock{mutex_};
   reading_ = own_rows_.reading();
   skipped_ = skips_.counts();
@@ -226,17 +227,36 @@ Result<void> OpenFiles::end_pass() const {
 
 Result<bool> OpenFiles::fetch(std::span<Handle> handles) {
   if (program_.source.files_a_part > 0) return !catching_up_;
-  return fetch_absent(handles);
+  return fetch_absent(handles, IndexedReader::Of::window);
 }
 
 Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
   if (catching_up_) return false;
   if (program_.source.rows || program_.source.files_a_part > 0) return true;
-  return access_.expect(handles);
+  return access_.expect(handles, IndexedReader::Of::window);
+}
+
+OpenParts::Expected OpenFiles::expect_batch(std::span<const Handle> rows) {
+  if (catching_up_ || program_.source.rows || program_.source.files_a_part > 0) return {};
+  const std::int64_t bytes = access_.requested_bytes(rows);
+  const auto asked = access_.expect(rows, IndexedReader::Of::batch);
+  return {.bytes = bytes, .asked = asked.ok() && *asked};
+}
+
+Result<void> OpenFiles::prepare() {
+  const auto& files = program_.source.files;
+  const auto is_requested = [](const auto& file) { return stores::file_system_of(file) != nullptr; };
+  if (prepared_ || !own_rows_.asks_indexes() || reaches_by_number(program_) || program_.source.rows ||
+      std::ranges::none_of(files, is_requested))
+    return {};
+  if (deadline_) return leave_to_workers();
+  FOREBAY_DO(access_.find_published([this] { return !interrupt(); }));
+  prepared_ = true;
+  return {};
 }
 
 Result<bool> OpenFiles::fetch_batch(std::span<Handle> handles) {
-  FOREBAY_TRY(const bool there, fetch_absent(handles));
+  FOREBAY_TRY(const bool there, fetch_absent(handles, IndexedReader::Of::batch));
   if (there && !program_.source.rows) count_bytes(handles);
   return there;
 }
@@ -278,14 +298,14 @@ void OpenFiles::expect_reads(const BatchLayout& layout) const {
 }
 
 /// Brings the records that are not in memory, as `fetch`.
-Result<bool> OpenFiles::fetch_absent(std::span<Handle> handles) {
+Result<bool> OpenFiles::fetch_absent(std::span<Handle> handles, IndexedReader::Of what) {
   if (catching_up_) return false;
   if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
   const auto go_on = [this] { return !interrupt(); };
   if (program_.source.files_a_part > 0) {
     FOREBAY_DO(bring_files(handles));
   } else {
-    FOREBAY_TRY(const bool there, access_.fetch(handles, go_on));
+    FOREBAY_TRY(const bool there, access_.fetch(handles, what, go_on));
     if (!there) return nothing_yet("no bytes yet");
   }
   if (const std::int64_t bytes = access_.take_bytes_read(); bytes > 0) {

@@ -23,7 +23,15 @@ bool is_compressed(const IndexRequest& request) {
 }
 
 std::int64_t mean_record(const IndexFacts& facts) {
-  return facts.records > 0 ? facts.bytes / facts.records : min_own_record;
+  return facts.records > 0 ? facts.bytes / facts.records : min_own_request;
+}
+
+bool is_requested(const IndexRequest& request) { return stores::file_system_of(request.file) != nullptr; }
+
+std::int64_t min_own(const IndexRequest& request) { return is_requested(request) ? min_own_request : min_own_record; }
+
+std::string small_records(std::int64_t mean, std::int64_t min) {
+  return fmt::format("its records have {} bytes on average, less than {}", mean, min);
 }
 
 std::string why_not_stored(const IndexRequest& request) {
@@ -55,26 +63,29 @@ std::string whole_for_all(const Program& program) {
   return {};
 }
 
+std::string why_not_fetched_alone(const RecordIndex& index) {
+  if (index.compression() != Compression::none) return "it is compressed";
+  const std::int64_t mean = index.payload_bytes() / std::max<std::int64_t>(1, index.records());
+  return index.records() > 0 && mean < min_own_request ? small_records(mean, min_own_request) : std::string{};
+}
+
 bool OwnRows::reads_own(const IndexRequest& request, const LoadStored& load) const {
-  if (stores::file_system_of(request.file) != nullptr) return false;
   // The head of an entry tells most files that are read whole, without their index in memory.
   const auto facts = peek_index(request);
-  if (!facts || facts->compression != Compression::none || mean_record(*facts) < min_own_record) return false;
-  if (MappedFile::too_many()) return false;
+  if (!facts || facts->compression != Compression::none || mean_record(*facts) < min_own(request)) return false;
+  if (!is_requested(request) && MappedFile::too_many()) return false;
   const auto stored = load();
   return stored && why_not_worth(*stored).empty();
 }
 
 /// Why `reads_own` is false, in words.
 std::string OwnRows::why_whole(const IndexRequest& request, const LoadStored& load) const {
-  if (stores::file_system_of(request.file) != nullptr) return "it is not a file of this machine";
-  if (is_compressed(request)) return "it is compressed";
+  if (!is_requested(request) && is_compressed(request)) return "it is compressed";
   const auto facts = peek_index(request);
   if (!facts) return why_not_stored(request);
-  if (mean_record(*facts) < min_own_record) {
-    return fmt::format("its records have {} bytes on average, less than {}", mean_record(*facts), min_own_record);
-  }
-  if (MappedFile::too_many()) return "as many files are mapped as the system allows";
+  if (facts->compression != Compression::none) return "it is compressed";
+  if (mean_record(*facts) < min_own(request)) return small_records(mean_record(*facts), min_own(request));
+  if (!is_requested(request) && MappedFile::too_many()) return "as many files are mapped as the system allows";
   const auto stored = load();
   return stored ? why_not_worth(*stored) : why_not_stored(request);
 }
@@ -100,24 +111,31 @@ void OwnRows::take(std::uint32_t part, Way way) {
   (way == Way::own ? reading_.own_files : reading_.whole_files) += program_.source.files_of(part);
 }
 
-bool OwnRows::decide(std::uint32_t part, const std::function<IndexRequest()>& request, const LoadStored& load) {
+bool OwnRows::decide(std::uint32_t part, const std::function<std::optional<IndexRequest>()>& request,
+                     const LoadStored& load) {
   if (!some_rows() || program_.source.rows) return false;
   if (!unknown(part)) return ways_[part] == Way::own;
   std::string reason = for_all_;
   bool own = reason.empty();
   if (own && program_.source.files_a_part == 0) {
-    IndexRequest asked = request();
-    asked.made_by = index_key(program_);
-    own = reads_own(asked, load);
-    if (!own && reading_.whole_files == 0) reason = fmt::format("{}: {}", asked.file, why_whole(asked, load));
+    auto asked = request();
+    if (asked) asked->made_by = index_key(program_);
+    own = asked && reads_own(*asked, load);
+    if (!own && reading_.whole_files == 0)
+      reason = fmt::format("{}: {}", program_.source.files[part],
+                           asked ? why_whole(*asked, load) : "its store tells no version of it");
   }
   if (!own && reading_.whole_files == 0) reading_.reason = std::move(reason);
   take(part, own ? Way::own : Way::whole);
   return own;
 }
 
-void OwnRows::reached(std::uint32_t part) {
-  if (some_rows() && unknown(part)) take(part, Way::own);
+void OwnRows::reached(std::uint32_t part, std::string why_whole) {
+  if (!some_rows() || !unknown(part)) return;
+  const bool own = why_whole.empty();
+  if (!own && reading_.whole_files == 0)
+    reading_.reason = fmt::format("{}: {}", program_.source.files[part], why_whole);
+  take(part, own ? Way::own : Way::whole);
 }
 
 }  // namespace forebay::engine

@@ -33,6 +33,15 @@ Result<bool> WindowReader::fetch_batch(std::span<const Handle> windows) {
   return table_.fetch(windows, [this](std::span<Handle> elements) { return files_.fetch_batch(elements); });
 }
 
+OpenParts::Expected WindowReader::expect_batch(std::span<const Handle> windows) {
+  OpenParts::Expected out;
+  static_cast<void>(table_.fetch(windows, [&](std::span<Handle> elements) -> Result<bool> {
+    out = files_.expect_batch(elements);
+    return true;
+  }));
+  return out;
+}
+
 void WindowReader::hand_over(BatchLayout& layout, std::int64_t batch) {
   resolved_.clear();
   if (windows_.row_axes.empty()) {

@@ -43,6 +43,8 @@ class WindowReader final : public Reader {
   [[nodiscard]] Result<void> check_parts(std::span<const BatchRows::Part> parts) const;
   /// Brings the elements of the windows of a batch into memory, as OpenFiles::fetch_batch does.
   [[nodiscard]] Result<bool> fetch_batch(std::span<const Handle> windows);
+  /// As OpenParts::expect_batch, for the same elements.
+  [[nodiscard]] OpenParts::Expected expect_batch(std::span<const Handle> windows);
   /// Replaces the windows of a batch by their elements and spans (`layout.taken`), hands the elements over, and
   /// releases the windows.
   void hand_over(BatchLayout& layout, std::int64_t batch);
