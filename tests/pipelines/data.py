@@ -26,6 +26,7 @@ import forebay as fb
 ROWS = {"a": range(0, 24), "b": range(1000, 1017), "c": range(0, 24)}
 PARTS = 4                     # files of a set; the third one has no rows
 CORRUPT = (5, 14)             # rows of set c
+LARGE = 66_000                # bytes of a record that is worth a request
 
 
 def frames(row: int) -> "list[int]":
@@ -83,6 +84,7 @@ def write(folder: pathlib.Path) -> None:
         if name == "c":
             _spoil(folder / f"{stem}.tfrecord", rows)
             continue
+        fb.write_records(folder / f"{stem}.large", [fb.encode_example({**values(row), "pad": [bytes(LARGE)]}) for row in rows])
         fb.write_records(folder / f"{stem}.zip.tfrecord", [fb.encode_example(values(row)) for row in rows], packing)
         fb.write_records(folder / f"{stem}.seq", [fb.encode_sequence_example({"id": [row]}, {"x": [[v] for v in frames(row)]}) for row in rows],
                          packing)
@@ -164,6 +166,12 @@ def remote_example(name: str, **options: Any) -> fb.Pipeline:
 
 def remote_compressed_example(name: str, **options: Any) -> fb.Pipeline:
     return fb.tfrecord(f"near://{name}?.zip.tfrecord", **options).example(ALL)
+
+
+def remote_large_example(name: str, indexed: bool = False, **options: Any) -> fb.Pipeline:
+    if indexed:
+        fb.index_files(f"near://{name}?.large")
+    return fb.tfrecord(f"near://{name}?.large", **options).example(ALL)
 
 
 def web_example(name: str, **options: Any) -> fb.Pipeline:

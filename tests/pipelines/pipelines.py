@@ -13,7 +13,7 @@ import data
 # The columns of each source besides `id`.
 COLUMNS = {"example": "xftia", "compressed_example": "xftia", "sequence_example": "x", "json_lines": "xt", "csv": "t", "fixed_length": "",
            "tar": "t", "whole_file": "", "npy": "", "npz": "", "parquet": "xt", "arrow": "xt", "arrays": "xf", "python_sequence": "",
-           "python_open": "x", "remote_example": "xftia", "remote_compressed_example": "xftia", "remote_json_lines": "xt",
+           "python_open": "x", "remote_example": "xftia", "remote_compressed_example": "xftia", "remote_large_example": "xftia", "remote_json_lines": "xt",
            "web_example": "xftia", "remote_whole_file": ""}
 NAMES = {"x": "x", "f": "f", "t": "t", "i": "im", "a": "au"}
 # Sources of which this module also draws `record_key`, and set c.
@@ -68,6 +68,8 @@ class Draw:
             options = ', record_key="key"'
         if name in ("whole_file", "remote_whole_file") and self.chance(.5):
             options = ', label_from="folder", classes=["whole-b", "none", "whole-a"]'
+        if name == "remote_large_example" and self.chance(.7):
+            options = ", indexed=True"
         if name in ("json_lines", "remote_json_lines") and self.chance(.5):
             options = ', "jsonl.gz"'
         if not rows and name in ("example", "remote_example", "web_example") and self.chance(.2):
