@@ -72,21 +72,22 @@ def rows(loader: Any) -> "list[Any]":
     return [{name: np.asarray(value).tolist() for name, value in batch.items()} for batch in loader]
 
 
-def pipe_of(name: str, at: str) -> Any:
+def pipe_of(name: str, at: str, boundary: str = "straddle") -> Any:
     pipe = PIPES[name](at)
     batched = name in ("batches", "lengths")
-    return (pipe if batched else pipe.batch(6, remainder="keep")).epochs(2).seed(5)
+    return (pipe if batched else pipe.batch(6, remainder="keep")).epochs(2).epoch_boundary(boundary).seed(5)
 
 
 SHARDS: "list[dict[str, Any]]" = [{"index": index, "count": count, "by": by}
                                   for count, by in ((2, "row"), (3, "row"), (2, "batch"), (3, "element")) for index in range(count)]
 
 
-@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize(("indexed", "boundary"), [(True, "straddle"), (True, "hard"), (False, "straddle")])
 @pytest.mark.parametrize("name", PIPES)
-def test_a_shard_has_the_rows_of_local_files(files: pathlib.Path, stored: "tuple[str, Store]", name: str, indexed: bool) -> None:
-    root, _ = stored
-    local, remote = pipe_of(name, str(files)), pipe_of(name, root)
+def test_a_shard_has_the_rows_of_local_files(files: pathlib.Path, stored: "tuple[str, Store]", name: str, indexed: bool, boundary: str) -> None:
+    root, store = stored
+    store.before_read = lambda path, start: time.sleep(.001 * (start // SIZE % 3))
+    local, remote = pipe_of(name, str(files), boundary), pipe_of(name, root, boundary)
     if indexed:
         fb.index_files(remote)
     for number, shard in enumerate(SHARDS):

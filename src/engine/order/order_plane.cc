@@ -118,13 +118,13 @@ void OrderPlane::skip_to(std::int64_t epoch) {
 
 Result<bool> OrderPlane::next(BatchLayout& layout) {
   if (!passes_) FOREBAY_DO(begin());
-  if (stage_ != Stage::fetch) {
+  if (!fetches_) {
     FOREBAY_TRY(const bool more, take(layout));
     if (!more) return false;
   }
-  stage_ = Stage::fetch;  // when `hand_over` is interrupted, the next call continues here
+  fetches_ = true;
   FOREBAY_DO(hand_over(layout));
-  stage_ = Stage::cut;
+  fetches_ = false;
   ++ordinal_;
   return true;
 }
@@ -148,7 +148,7 @@ Result<bool> OrderPlane::take(BatchLayout& layout) {
 }
 
 bool OrderPlane::take_before_fault(BatchLayout& layout) {
-  if (windows_ || !program_.branches.empty() || open_ == nullptr || stage_ == Stage::fetch) return false;
+  if (windows_ || !program_.branches.empty() || open_ == nullptr || fetches_) return false;
   if (open_ == &ahead_) std::swap(layout, ahead_);
   const bool decided_ahead = batches_ahead_ && open_ == &batches_ahead_->deciding();
   if (decided_ahead) std::swap(layout, batches_ahead_->deciding());

@@ -70,7 +70,7 @@ class OrderPlane {
   [[nodiscard]] bool take_before_fault(BatchLayout& layout);
 
  private:
-  enum class Stage : std::uint8_t { cut, look_ahead, fetch };  // where an interrupted `next` goes on
+  enum class Stage : std::uint8_t { cut, look_ahead };  // where an interrupted `decide` goes on
   Result<void> begin();
   Result<bool> cut(BatchLayout& layout);      // the next batch of the stream
   Result<bool> ordered(BatchLayout& layout);  // the next batch after the orders on batches
@@ -125,6 +125,7 @@ class OrderPlane {
   std::map<std::int64_t, std::int64_t> sequences_;     // by epoch whose end was not handed over: its sequences
   int passes_without_batch_ = 0;                       // consecutive passes that had records but no batch
   Stage stage_ = Stage::cut;
+  bool fetches_ = false;                           // an interrupted `next` goes on with `hand_over`
   BatchLayout ahead_;                              // with hard epochs: the batch after the one that is handed over next
   bool has_ahead_ = false;                         // and it is whole
   std::optional<BatchesAhead> batches_ahead_;      // set in a process that takes only some of the rows
