@@ -170,7 +170,7 @@ def _cure(function: Callable[..., Any], message: str) -> str:
     if found[1] in OPTIONS:
         return f"; here it is: {OPTIONS[found[1]]}"
     near = difflib.get_close_matches(found[1], takes, 1)
-    return (f"; did you mean {near[0]!r}?" if near else "") + f" It takes {', '.join(takes)}"
+    return f"; did you mean {near[0]!r}? It takes {', '.join(takes)}" if near else f"; it takes {', '.join(takes)}"
 
 
 def tell_methods(kind: type) -> None:

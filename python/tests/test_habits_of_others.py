@@ -78,7 +78,7 @@ WebDataset
 fb.WebDataset("a.tar") -> fb.tar
 p.decode("pil") -> it takes (column, as_
 p.to_tuple("x") -> batch[name]
-p.rename(x="y") -> It takes from_, to
+p.rename(x="y") -> it takes from_, to
 p.map_dict(x=len) -> map(fn)
 p.map_tuple(len) -> map(fn)
 p.select(lambda row: True) -> map
