@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -11,6 +12,7 @@ namespace forebay::columns {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 
 struct NeverStops final : StopCheck {
   void look() const override {}
@@ -57,6 +59,27 @@ TEST(MergeRows, FixedRowsGoToTheirPlacesAndTheRestIsFilled) {
              std::as_bytes(std::span{&nine, 1}), to, NeverStops{});
   const std::span values{to.values.as<std::int64_t>(), 10};
   EXPECT_THAT(values, ElementsAre(1, 2, 9, 9, 3, 4, 5, 6, 9, 9));
+}
+
+TEST(MergeRows, RowsOfAnySizeGoToTheirPlaces) {
+  for (std::int64_t size = 1; size <= 70; ++size) {
+    const auto column = [&](std::int64_t rows, int first) {
+      Column out{{.name = "x", .dtype = DType::uint8, .shape = {size}}};
+      std::byte* const bytes = out.values.resize(static_cast<std::size_t>(rows * size));
+      for (std::int64_t i = 0; i < rows * size; ++i) bytes[i] = static_cast<std::byte>(first + i / size);
+      out.rows = rows;
+      return out;
+    };
+    const Column a = column(4, 1), b = column(3, 100);
+    Column to = column(7, 0);
+    const std::vector<std::int64_t> of_a{20, 22, 23, 26}, of_b{21, 24, 25};
+    merge_rows(std::vector<MergedRows>{{&a, of_a}, {&b, of_b}}, {.first = 20, .count = 7}, {}, to, NeverStops{});
+    std::vector<std::uint8_t> expected;
+    for (const std::uint8_t value : std::array<std::uint8_t, 7>{1, 100, 2, 3, 101, 102, 4})
+      expected.insert(expected.end(), size, value);
+    const std::span values{to.values.as<std::uint8_t>(), expected.size()};
+    EXPECT_THAT(values, ElementsAreArray(expected)) << size;
+  }
 }
 
 TEST(MergeRows, RowsOfUnknownLengthAreAppendedInOrderAndFilledRowsAreEmpty) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "columns/take/merge_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -23,11 +24,54 @@ void fill_fixed(std::span<const std::byte> fill, std::byte* out, std::size_t byt
   for (std::size_t done = 0; done < bytes; done += fill.size()) std::memcpy(out + done, fill.data(), fill.size());
 }
 
+/// Copies rows of a size that the compiler knows one by one.
+template <std::size_t row_bytes>
+void scatter(const MergedRows& some, std::int64_t first, std::byte* out, const StopCheck& check) {
+  constexpr std::size_t rows_between_looks = StopCheck::interval / row_bytes;
+  const std::byte* from = some.column->values.data();
+  for (std::size_t begin = 0; begin < some.rows.size(); begin += rows_between_looks) {
+    if (begin > 0) check.look();
+    const auto rows = some.rows.subspan(begin, std::min(rows_between_looks, some.rows.size() - begin));
+    for (const std::int64_t row : rows) {
+      std::memcpy(out + static_cast<std::size_t>(row - first) * row_bytes, from, row_bytes);
+      from += row_bytes;
+    }
+  }
+}
+
+using Scatter = void (*)(const MergedRows&, std::int64_t, std::byte*, const StopCheck&);
+/// Null: rows of this size are copied with their neighbours.
+Scatter scatter_of(std::size_t row_bytes) {
+  switch (row_bytes) {
+    case 1:
+      return scatter<1>;
+    case 2:
+      return scatter<2>;
+    case 4:
+      return scatter<4>;
+    case 8:
+      return scatter<8>;
+    case 16:
+      return scatter<16>;
+    case 32:
+      return scatter<32>;
+    case 64:
+      return scatter<64>;
+    default:
+      return nullptr;
+  }
+}
+
 void merge_fixed(std::span<const MergedRows> from, const RowRange& range, std::span<const std::byte> fill, Column& to,
                  const StopCheck& check) {
   const std::size_t row_bytes = to.row_bytes();
   if (row_bytes == 0) return;
+  const Scatter scatter = scatter_of(row_bytes);
   for (const MergedRows& some : from) {
+    if (some.column != nullptr && scatter != nullptr) {
+      scatter(some, range.first, to.values.data(), check);
+      continue;
+    }
     std::size_t since_look = 0;
     for (std::size_t i = 0; i < some.rows.size();) {
       const std::size_t count = neighbours(some.rows, i);

@@ -40,11 +40,24 @@ std::vector<BranchCursor> Combination::cursors() const {
 
 Result<std::size_t> Combination::pull(std::span<Handle> out) {
   if (turns_ && settled_ < streams_.size()) FOREBAY_DO(settle());
-  for (std::size_t count = 0; count < out.size(); ++count) {
+  std::size_t count = 0;
+  while (true) {
+    if (turns_ && !program_.takes_batches) count += at_hand(out.subspan(count));
+    if (count == out.size()) return count;
     const auto more = turns_ ? one(out[count]) : side_by_side(out[count]);
-    if (more.ok() && *more) continue;
     if (!more.ok() && count == 0) return more.error();
-    return count;  // an error comes again with the next call
+    if (!more.ok() || !*more) return count;  // an error comes again with the next call
+    ++count;
+  }
+}
+
+/// Takes turns as long as the branches have elements that were pulled already.
+std::size_t Combination::at_hand(std::span<Handle> out) {
+  for (std::size_t count = 0; count < out.size(); ++count) {
+    const std::size_t branch = turns_->next();
+    if (branch == Turns::none || !streams_[branch]->ahead()) return count;
+    out[count] = OpenBranches::of_branch(streams_[branch]->take(), branch);
+    turns_->took();
   }
   return out.size();
 }

@@ -43,6 +43,7 @@ class Combination final : public Handles {
   }
 
  private:
+  std::size_t at_hand(std::span<Handle> out);
   Result<bool> one(Handle& out);           // false: the pass is over
   Result<bool> side_by_side(Handle& out);  // the same
   std::int64_t pass_over(std::int64_t n);

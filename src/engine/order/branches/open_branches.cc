@@ -132,6 +132,45 @@ void OpenBranches::keep_fetched(std::span<const Handle> rows) {
   }
 }
 
+/// Gives each row to the branch that it is of.
+void OpenBranches::deal_by_turns(BatchLayout& layout) {
+  const bool draws = !layout.identities.empty();
+  dealt_to_.assign(branches_.size(), 0);
+  for (const Handle& handle : layout.handles)
+    if (handle.block != BlockTable::nowhere) ++dealt_to_[branch_of(handle)];
+  for (std::size_t i = 0; i < branches_.size(); ++i) {
+    layout.branches[i].handles.resize(dealt_to_[i]);
+    layout.branches[i].row_of.resize(dealt_to_[i]);
+    layout.branches[i].identities.resize(draws ? dealt_to_[i] : 0);
+  }
+  dealt_to_.assign(branches_.size(), 0);
+  for (std::size_t row = 0; row < layout.handles.size(); ++row) {
+    const Handle& handle = layout.handles[row];
+    if (handle.block == BlockTable::nowhere) continue;
+    BatchLayout& branch = layout.branches[branch_of(handle)];
+    const std::size_t place = dealt_to_[branch_of(handle)]++;
+    branch.handles[place] = without_branch(handle);
+    branch.row_of[place] = static_cast<std::int64_t>(row);
+    if (draws) branch.identities[place] = layout.identities[row];
+  }
+}
+
+/// Gives each branch its part of every row.
+void OpenBranches::deal_side_by_side(BatchLayout& layout) {
+  const bool draws = !layout.identities.empty();
+  for (std::size_t row = 0; row < layout.handles.size(); ++row) {
+    std::size_t identity = row * branches_.size();
+    each(std::span{layout.handles}.subspan(row, 1), [&](std::size_t number, const Handle& handle) {
+      BatchLayout& branch = layout.branches[number];
+      branch.handles.push_back(handle);
+      branch.row_of.push_back(static_cast<std::int64_t>(row));
+      if (draws) branch.identities.push_back(layout.identities[identity++]);
+    });
+    release_row(layout.handles[row].ordinal);
+  }
+  if (draws) layout.identities = layout.branches.front().identities;
+}
+
 /// Gives each branch its rows of the batch.
 void OpenBranches::deal(BatchLayout& layout) {
   layout.branches.resize(branches_.size());
@@ -140,18 +179,11 @@ void OpenBranches::deal(BatchLayout& layout) {
     branch.number = layout.number;
     branch.epoch = layout.epoch;
   }
-  const bool draws = !layout.identities.empty();
-  for (std::size_t row = 0; row < layout.handles.size(); ++row) {
-    std::size_t identity = row * elements_a_row();
-    each(std::span{layout.handles}.subspan(row, 1), [&](std::size_t number, const Handle& handle) {
-      BatchLayout& branch = layout.branches[number];
-      branch.handles.push_back(handle);
-      branch.row_of.push_back(static_cast<std::int64_t>(row));
-      if (draws) branch.identities.push_back(layout.identities[identity++]);
-    });
-    if (side_by_side_) release_row(layout.handles[row].ordinal);
+  if (side_by_side_) {
+    deal_side_by_side(layout);
+  } else {
+    deal_by_turns(layout);
   }
-  if (draws && side_by_side_) layout.identities = layout.branches.front().identities;
   for (BatchLayout& branch : layout.branches) branch.rows = std::ssize(branch.handles);
 }
 

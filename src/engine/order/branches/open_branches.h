@@ -123,6 +123,8 @@ class OpenBranches final : public OpenParts {
   void release_row(std::uint32_t row);
   void keep_fetched(std::span<const Handle> rows);
   void deal(BatchLayout& layout);
+  void deal_by_turns(BatchLayout& layout);
+  void deal_side_by_side(BatchLayout& layout);
 
   const bool side_by_side_;
   const std::shared_ptr<BufferPool> pool_;
@@ -130,6 +132,7 @@ class OpenBranches final : public OpenParts {
   std::vector<std::size_t> first_file_;  // by branch: the number of its first file in the list of all
   // Used by the order plane only.
   std::vector<std::vector<Handle>> sorted_;  // scratch, by branch
+  std::vector<std::size_t> dealt_to_;        // scratch, by branch
   std::vector<Handle> rows_;                 // side by side: the handles of row n from n × branches on
   std::vector<std::uint32_t> held_;          // by row: how often it is held; 0: free
   std::vector<std::uint32_t> free_rows_;
