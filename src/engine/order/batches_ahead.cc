@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/order/batches_ahead.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace forebay::engine {
 
 namespace {
 
-constexpr std::size_t max_ahead = 64;  // batches
+constexpr std::size_t max_ahead = 64;                          // batches
+constexpr std::int64_t max_bytes = std::int64_t{256} << 20;    // that may be asked for ahead
+constexpr std::int64_t share_of_bytes = 8, share_of_room = 4;  // of the budget
 
 }  // namespace
 
 bool BatchesAhead::wants_more() const {
   if (over_ || fault_) return false;
-  return ahead_.empty() || (bytes_ > 0 && bytes_ < limit_ && ahead_.size() < max_ahead);
+  if (ahead_.empty()) return true;
+  const bool few = bytes_ > 0 && bytes_ < std::min(max_bytes, pool_->limit() / share_of_bytes);
+  return few && ahead_.size() < max_ahead && !pool_->over(pool_->limit() / share_of_room);
 }
 
 void BatchesAhead::push() {
@@ -48,9 +53,9 @@ Result<bool> BatchesAhead::next(BatchLayout& layout) {
   return true;
 }
 
-void BatchesAhead::account(BufferPool& pool) {
-  deciding_.account(pool);
-  for (Ahead& batch : ahead_) batch.layout.account(pool);
+void BatchesAhead::account() {
+  deciding_.account(*pool_);
+  for (Ahead& batch : ahead_) batch.layout.account(*pool_);
 }
 
 }  // namespace forebay::engine

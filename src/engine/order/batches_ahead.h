@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -20,22 +21,22 @@ namespace forebay::engine {
 ///
 ///     decide ─► expect: bytes are asked for ─► ahead_: … ─► next: the oldest one, whether its bytes are there or not
 ///
-/// Where all bytes are of this machine, no batch is decided ahead. Owned by OrderPlane.
+/// Where all bytes are of this machine, or a quarter of the budget is not free, no batch is decided ahead. Owned by
+/// OrderPlane.
 class BatchesAhead {
  public:
   /// Decides the next batch; false at the end of the run. May be interrupted, and is then repeated with the same
   /// layout.
   using Decide = std::function<Result<bool>(BatchLayout& layout)>;
   using Expect = std::function<OpenParts::Expected(std::span<const Handle> rows)>;
-  /// `limit`: bytes that may be asked for ahead.
-  BatchesAhead(const OpenParts& parts, std::int64_t limit, Decide decide, Expect expect)
-      : parts_{parts}, limit_{limit}, decide_{std::move(decide)}, expect_{std::move(expect)} {}
+  BatchesAhead(const OpenParts& parts, std::shared_ptr<BufferPool> pool, Decide decide, Expect expect)
+      : parts_{parts}, pool_{std::move(pool)}, decide_{std::move(decide)}, expect_{std::move(expect)} {}
 
   /// Fills `layout` with the next batch; false at the end of the run. An error comes after the batches before it.
   [[nodiscard]] Result<bool> next(BatchLayout& layout);
   /// The layout that `decide` was called with last.
   [[nodiscard]] BatchLayout& deciding() { return deciding_; }
-  void account(BufferPool& pool);
+  void account();
 
  private:
   struct Ahead {
@@ -46,7 +47,7 @@ class BatchesAhead {
   void push();
 
   const OpenParts& parts_;
-  const std::int64_t limit_;
+  const std::shared_ptr<BufferPool> pool_;
   const Decide decide_;
   const Expect expect_;
   BatchLayout deciding_;

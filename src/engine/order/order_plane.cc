@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t batch_purposes = 1'000'000;  // above those of the orders of files and records
 constexpr std::int64_t whole_pass = 1'000'000;       // Position::done
 constexpr int max_passes_without_batch = 16;         // more than one: files may change from pass to pass
-constexpr std::int64_t share_ahead = 8;              // of the budget, for rows whose bytes are asked for
-constexpr std::int64_t max_bytes_ahead = std::int64_t{256} << 20;
 
 /// Whether the program gives rows as they come: it may wait for a batch before it gives more.
 bool of_feed(const Program& program) {
@@ -43,8 +41,7 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       cut_after_{start} {
   if (processes_of(program, shard) == 1) return;
   batches_ahead_.emplace(
-      streams, std::min(streams.branch(0).pool()->limit() / share_ahead, max_bytes_ahead),
-      [this](BatchLayout& layout) { return decide_own(layout); },
+      streams, streams.branch(0).pool(), [this](BatchLayout& layout) { return decide_own(layout); },
       [this](std::span<const Handle> rows) { return expect(rows); });
 }
 

@@ -49,7 +49,7 @@ class OrderPlane {
   void account(BufferPool& pool) {
     if (program_.hard_epochs) ahead_.account(pool);
     for (BatchBlocks& blocks : blocks_) blocks.account(pool);
-    if (batches_ahead_) batches_ahead_->account(pool);
+    if (batches_ahead_) batches_ahead_->account();
     if (program_.identity == Program::Identity::occurrences)
       occurrences_charge_.set(pool, occurrences_.bytes(), MemoryUse::order);
   }

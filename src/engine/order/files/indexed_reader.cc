@@ -50,8 +50,9 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   // Set before the first call of `window`, whose result depends on it.
   const bool compressed = file.index->compression() != Compression::none;
   fetches_ = fetches_ || compressed || requested_;
-  const auto number = static_cast<std::size_t>(&file - files_.data());
-  if (stays(static_cast<std::uint32_t>(number))) kept_bytes_ += file.index->identity().size;
+  const auto number = static_cast<std::uint32_t>(&file - files_.data());
+  if (stays(number)) kept_bytes_ += file.index->identity().size;
+  file.alone = stores::file_system_of(program_.source.files[number]) != nullptr && why_whole(number).empty();
   return true;
 }
 

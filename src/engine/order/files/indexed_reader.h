@@ -149,6 +149,7 @@ class IndexedReader {
     std::shared_ptr<MappedFile> mapping;  // of a plain file, from the first `locate`
     std::shared_ptr<Request> version;     // of a FileSystem: the answer that `target` waits for
     std::shared_ptr<const RequestTarget> target;
+    bool alone = false;  // of a FileSystem: records are brought with the batches that take them
   };
   /// The pointers that `handle_of` needs of an opened file; null before `open`.
   struct Opened {

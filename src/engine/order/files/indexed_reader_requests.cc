@@ -98,10 +98,7 @@ std::string IndexedReader::why_whole(std::uint32_t number) const {
 /// Whether `fetch` has to bring a record.
 bool IndexedReader::absent(const Handle& handle, Of what) const {
   if (handle.block == BlockTable::nowhere || !table_.absent(handle.block)) return false;
-  if (what == Of::batch || !some_rows_ || !requested_) return true;
-  const std::uint32_t number = table_[handle.block].file;
-  return stores::file_system_of(program_.source.files[number]) == nullptr ||
-         !why_not_fetched_alone(*files_[number].index).empty();
+  return what == Of::batch || !files_[table_[handle.block].file].alone;
 }
 
 bool IndexedReader::requested(const Handle& handle, Of what) const {
