@@ -47,6 +47,19 @@ def test_a_single_path_or_pattern_may_be_given(data):
     assert fb.index_files(data / "a", "none")[0].records == len(RECORDS)
 
 
+def test_a_pipeline_is_indexed_with_what_its_orders_need(data):
+    pipe = fb.tfrecord([str(data / "a"), str(data / "b.gz")]).record().filter("length(record) > 100").shuffle(global_=True).batch(10)
+    plain = fb.index_files([data / "a", data / "b.gz"])
+    assert [(r.built, r.records) for r in fb.index_files(pipe)] == [(True, len(RECORDS))] * 2, "the verdicts of the filter were not stored"
+    assert [(r.file, r.built) for r in fb.index_files(pipe.plan())] == [(r.file, False) for r in plain]
+    stored = os.path.getsize(data / STORE)
+    with pipe.load() as loader:
+        assert sum(batch.rows for batch in loader) == 2 * sum(len(record) > 100 for record in RECORDS)
+    assert os.path.getsize(data / STORE) == stored, "the run has made nothing"
+    with pytest.raises(fb.ConfigError, match="a record is a whole file"):
+        fb.index_files(fb.whole_file([str(data / "a")]).record().batch(1))
+
+
 def test_what_is_stored_is_what_the_document_says(data):
     report = fb.index_files(data / "a")[0]
     entry = pathlib.Path(report.path).read_bytes()
