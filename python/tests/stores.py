@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import uuid
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 import fsspec
 import numpy as np
@@ -44,6 +44,14 @@ def new_store() -> "tuple[str, Store]":
     scheme, made = f"t{uuid.uuid4().hex}", Store()
     fb.add_file_system(scheme, made)
     return f"{scheme}://bucket", made
+
+
+def store_of(paths: "Iterable[pathlib.Path]") -> "tuple[str, Store]":
+    """A new store with these files, by their names, and the beginning of its paths."""
+    root, made = new_store()
+    for path in paths:
+        made.put(f"{root}/{path.name}", path.read_bytes())
+    return root, made
 
 
 def write_parts(folder: pathlib.Path) -> "list[pathlib.Path]":

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from stores import Store, new_store, write_parts
+from stores import Store, new_store, store_of, write_parts
 
 import forebay as fb
 
@@ -34,9 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def stored(files: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[str, Store]":
     """The same in a store, with the indexes of those that are whole."""
     monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path / "cache"))
-    root, store = new_store()
-    for path in files.iterdir():
-        store.put(f"{root}/{path.name}", path.read_bytes())
+    root, store = store_of(files.iterdir())
     fb.index_files([f"{root}/{path.name}" for path in files.glob("[pq]*")])
     return root, store
 

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from stores import Store, new_store
+from stores import Store, store_of
 
 import forebay as fb
 
@@ -35,10 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture
 def stored(files: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[str, Store]":
     monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path / "cache"))
-    root, store = new_store()
-    for path in files.glob("[abc]-*"):
-        store.put(f"{root}/{path.name}", path.read_bytes())
-    return root, store
+    return store_of(files.glob("[abc]-*"))
 
 
 def records(files: str) -> fb.Pipeline:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <forebay/shard_reading.h>
 
+#include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,7 +11,6 @@
 #include <forebay/loader.h>
 
 #include "engine/index/index_parallel.h"
-#include "engine/index/published/published_index.h"
 #include "engine/order/files/own_rows.h"
 #include "engine/program/plan_access.h"
 #include "io/file.h"
@@ -28,14 +27,16 @@ struct Sizes {
   double whole = 0, all = 0;
 };
 
-/// The requests for the indexes of all files of a source, after what is published of them was taken.
-std::vector<engine::IndexRequest> requests_of(const engine::Program& program,
-                                              const std::shared_ptr<engine::IndexStores>& stores) {
-  std::vector<std::uint32_t> all(program.source.files_a_part > 0 ? 0 : program.source.files.size());
-  std::iota(all.begin(), all.end(), 0U);
+/// By part: the requests for the indexes of files of other machines, after what is published of them was taken.
+std::map<std::uint32_t, engine::IndexRequest> requests_to_others(const engine::Program& program,
+                                                                 const std::shared_ptr<engine::IndexStores>& stores) {
+  std::vector<std::uint32_t> parts;
+  for (std::uint32_t part = 0; program.source.files_a_part == 0 && part < program.source.parts(); ++part)
+    if (stores::file_system_of(program.source.files[part]) != nullptr) parts.push_back(part);
   const auto pool = std::make_shared<engine::BufferPool>(memory_for_published);
-  auto out = engine::requests_for(program.source, all, {.pool = pool, .stores = stores}, {}, program.known);
-  engine::take_published(out, engine::stored_keys(program), {.pool = pool, .known = program.known});
+  auto requests = engine::requests_with_published(program, parts, {.pool = pool, .stores = stores});
+  std::map<std::uint32_t, engine::IndexRequest> out;
+  for (std::size_t i = 0; i < parts.size(); ++i) out.emplace(parts[i], std::move(requests[i]));
   return out;
 }
 
@@ -45,23 +46,26 @@ void add_files(const engine::Program& program, std::int64_t processes,
                const std::shared_ptr<engine::IndexStores>& stores, ShardReading& out, Sizes& sizes) {
   if (program.source.rows) return;
   engine::OwnRows own{program, processes};
-  const std::vector<engine::IndexRequest> requests = requests_of(program, stores);
+  const auto of_others = requests_to_others(program, stores);
   std::optional<engine::MadeIndex> made;  // of the file that is decided
   for (std::uint32_t part = 0; part < program.source.parts(); ++part) {
-    const auto is_requested = [&] { return stores::file_system_of(requests[part].file) != nullptr; };
+    const auto other = of_others.find(part);
     const auto request = [&]() -> std::optional<engine::IndexRequest> {
-      return is_requested() && !requests[part].identity ? std::nullopt : std::optional{requests[part]};
+      if (other != of_others.end()) return other->second.identity ? std::optional{other->second} : std::nullopt;
+      engine::IndexRequest asked = engine::request_for(program.source, part);
+      asked.stores = stores;
+      return asked;
     };
     const auto load = [&]() -> std::optional<engine::StoredValues> {
-      made = engine::load_made(program, requests[part]);
+      made.reset();
+      if (const auto asked = request()) made = engine::load_made(program, *asked);
       if (!made) return std::nullopt;
       return engine::StoredValues{.records = made->index->records(), .attributes = made->attributes};
     };
     if (program.interleave.random_access) {
-      const bool decides = program.source.files_a_part == 0 && is_requested();
-      own.reached(part, !decides              ? std::string{}
-                        : request() && load() ? engine::why_not_fetched_alone(*made->index)
-                                              : "it has no index; `forebay index` makes one");
+      own.reached(part, other == of_others.end() ? std::string{}
+                        : load()                 ? engine::why_not_fetched_alone(*made->index)
+                                                 : "it has no index; `forebay index` makes one");
     }
     const bool only_own = own.decide(part, request, load);
     if (program.source.files_a_part > 0) continue;

@@ -132,16 +132,14 @@ std::vector<IndexRequest> requests_for(const Source& source, std::span<const std
   return out;
 }
 
-namespace {
-
-/// The requests, after what is published of the files was taken into their stores.
-Result<std::vector<IndexRequest>> prepare(const Program& program, std::span<const std::uint32_t> files,
-                                          const IndexMeans& means, const std::function<bool()>& go_on) {
+std::vector<IndexRequest> requests_with_published(const Program& program, std::span<const std::uint32_t> files,
+                                                  const IndexMeans& means, const std::function<bool()>& go_on) {
   std::vector<IndexRequest> out = requests_for(program.source, files, means, go_on, program.known);
   take_published(out, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
-  if (go_on && !go_on()) return Error{Code::cancelled, "interrupted"};
   return out;
 }
+
+namespace {
 
 /// Reads or makes the indexes of files that were prepared. `made` is as long as `files`.
 Result<void> index_prepared(const Program& program, std::span<const std::uint32_t> files,
@@ -181,7 +179,8 @@ Result<void> index_in_parallel(const Program& program, std::span<const std::uint
   constexpr std::size_t files_at_once = 64;
   for (std::size_t begin = 0; begin < files.size(); begin += prepared_at_once) {
     const auto some = files.subspan(begin, std::min(prepared_at_once, files.size() - begin));
-    FOREBAY_TRY(const std::vector<IndexRequest> requests, prepare(program, some, means, go_on));
+    const std::vector<IndexRequest> requests = requests_with_published(program, some, means, go_on);
+    if (go_on && !go_on()) return Error{Code::cancelled, "interrupted"};
     for (std::size_t first = 0; first < some.size(); first += files_at_once) {
       const std::size_t count = std::min(files_at_once, some.size() - first);
       std::vector<MadeIndex> made(count);

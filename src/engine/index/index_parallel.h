@@ -35,6 +35,12 @@ struct IndexMeans {
                                                      const IndexMeans& means, const std::function<bool()>& go_on = {},
                                                      const std::shared_ptr<KnownVersions>& known = {});
 
+/// The same for files of the program's source, after what is published of them was taken into their stores.
+[[nodiscard]] std::vector<IndexRequest> requests_with_published(const Program& program,
+                                                                std::span<const std::uint32_t> files,
+                                                                const IndexMeans& means,
+                                                                const std::function<bool()>& go_on = {});
+
 /// Gets the indexes of some files; null for those that were not made, because one of them failed.
 using TakeIndexes = std::function<Result<void>(std::span<const std::uint32_t> files, std::span<MadeIndex> made)>;
 

@@ -39,7 +39,7 @@ class PartOrders final : public Reader {
   void drop(std::span<const Handle> elements) override { elements_.drop(elements); }
   void hold(std::span<const Handle> elements) override { elements_.hold(elements); }
   Result<std::shared_ptr<void>> charge(std::int64_t bytes) override { return elements_.charge(bytes); }
-  /// Of the records that all filters of the plan keep; shards by file ask for it. They do not for windows.
+  /// Counts the records that all filters of the plan keep. Shards by file call it, but not in plans with windows.
   Result<std::vector<std::int64_t>> count(std::span<const Handle> files) override { return records_.count(files); }
   // Only an interleave that reads in turn stands behind orders.
   Result<std::vector<std::int64_t>> index(std::span<const Handle>) override { return in_turn(); }

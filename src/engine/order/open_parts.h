@@ -69,7 +69,7 @@ class OpenParts : public Reader {
   /// Reads the rows of a batch that are not in memory yet, fills the rest of the layout with the places of the rows,
   /// and releases the handles. An interrupted call is repeated with the same layout.
   [[nodiscard]] virtual Result<void> hand_over(BatchLayout& layout, std::int64_t batch) = 0;
-  /// What `expect_batch` knows: the bytes that come from other machines, and whether they are asked for.
+  /// The result of `expect_batch`: the bytes that come from other machines, and whether they were asked for.
   struct Expected {
     std::int64_t bytes = 0;
     bool asked = true;

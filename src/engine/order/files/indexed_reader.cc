@@ -52,7 +52,8 @@ bool IndexedReader::keep(File& file, MadeIndex& made) {
   fetches_ = fetches_ || compressed || requested_;
   const auto number = static_cast<std::uint32_t>(&file - files_.data());
   if (stays(number)) kept_bytes_ += file.index->identity().size;
-  file.alone = stores::file_system_of(program_.source.files[number]) != nullptr && why_whole(number).empty();
+  const bool is_requested = stores::file_system_of(program_.source.files[number]) != nullptr;
+  file.alone = some_rows_ && is_requested && why_whole(number).empty();
   return true;
 }
 

@@ -33,8 +33,8 @@ namespace forebay::engine {
 /// A member of OpenFiles. The order plane calls it, so one thread at a time; `index` and `count` use more threads.
 class IndexedReader {
  public:
-  /// What the handles of a `fetch` are: a window of an order, or the rows of a batch that this process makes. Large
-  /// records of other machines come with the batch, if the process takes only some of the rows.
+  /// Where the handles of a `fetch` come from: from a window of an order, or from a batch that this process makes. If
+  /// the process takes only some of the rows, large records of other machines come with the batch.
   enum class Of : std::uint8_t { window, batch };
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes. `some_rows`: the process takes only some of the records that are named.
@@ -59,14 +59,14 @@ class IndexedReader {
   [[nodiscard]] std::shared_ptr<const RecordIndex> stored(std::uint32_t file);
   /// What `stored` has found, and the attributes with it; empty for null.
   [[nodiscard]] std::optional<StoredValues> stored_values(std::uint32_t file);
-  /// What `stored` looks for, without waiting for anything. Empty: the version of a file of another machine is not
-  /// known.
+  /// The request for the index that `stored` returns. Never waits: it is empty while the version of a file of another
+  /// machine is not known.
   [[nodiscard]] std::optional<IndexRequest> request_at_hand(std::uint32_t file) const;
   /// Asks for the versions of all files of other machines, and for the indexes that are published with them, so that
   /// `stored` finds these. Waits; fails with Code::cancelled when `go_on` returns false.
   [[nodiscard]] Result<void> find_published(const std::function<bool()>& go_on);
-  /// Why `fetch` of a window brings all records of a file of another machine with an index that are in it. Empty: the
-  /// process takes only some of the rows, and the records of these are brought with their batch.
+  /// Why a process that takes only some of the rows brings all records of a file of another machine with an index.
+  /// Empty: those of its own rows come with their batches; so it is for local files.
   [[nodiscard]] std::string why_whole(std::uint32_t file) const;
   /// Loads or builds the index of each of these files, and stores those that were built if possible.
   ///

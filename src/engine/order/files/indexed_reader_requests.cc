@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "base/draw.h"
-#include "engine/index/published/published_index.h"
 #include "engine/order/files/indexed_reader.h"
 #include "engine/order/files/own_rows.h"
 #include "stores/registry.h"
@@ -91,8 +90,8 @@ Result<void> IndexedReader::check_kept() const {
 }
 
 std::string IndexedReader::why_whole(std::uint32_t number) const {
-  if (stores::file_system_of(program_.source.files[number]) == nullptr) return {};
-  return some_rows_ ? why_not_fetched_alone(*files_[number].index) : "this process takes all rows";
+  const bool local = stores::file_system_of(program_.source.files[number]) == nullptr;
+  return local ? std::string{} : why_not_fetched_alone(*files_[number].index);
 }
 
 /// Whether `fetch` has to bring a record.
@@ -116,9 +115,8 @@ std::int64_t IndexedReader::requested_bytes(std::span<const Handle> handles) con
 Result<void> IndexedReader::find_published(const std::function<bool()>& go_on) {
   std::vector<std::uint32_t> all(program_.source.files.size());
   std::iota(all.begin(), all.end(), 0U);
-  const auto requests = requests_for(program_.source, all, {.pool = pool_, .threads = threads_, .stores = stores_},
-                                     go_on, program_.known);
-  take_published(requests, stored_keys(program_), {.pool = pool_, .go_on = go_on, .known = program_.known});
+  static_cast<void>(
+      requests_with_published(program_, all, {.pool = pool_, .threads = threads_, .stores = stores_}, go_on));
   if (!go_on()) return Error{Code::cancelled, "interrupted"};
   return {};
 }

@@ -6,7 +6,6 @@
 
 #include "engine/index/index_parallel.h"
 #include "engine/index/made_index.h"
-#include "engine/index/published/published_index.h"
 #include "engine/order/shards/shard_counts.h"
 
 namespace forebay::engine {
@@ -35,10 +34,8 @@ std::optional<std::int64_t> known_records(const Program& program, const CountLim
   std::vector<std::uint32_t> numbers(source.files.size());
   std::iota(numbers.begin(), numbers.end(), 0U);
   const auto pool = std::make_shared<BufferPool>(memory_for_published);
-  const std::vector<IndexRequest> requests =
-      requests_for(source, numbers, {.pool = pool, .stores = limits.stores}, {}, program.known);
-  take_published(requests, stored_keys(program), {.pool = pool, .known = program.known});
-  for (const IndexRequest& request : requests) {
+  for (const IndexRequest& request :
+       requests_with_published(program, numbers, {.pool = pool, .stores = limits.stores})) {
     const auto found = load_made(program, request);
     if (!found) return std::nullopt;
     records += records_with(*found, filters);
