@@ -95,6 +95,12 @@ struct RowSpans {
   [[nodiscard]] std::span<const columns::PlacedSpan> of_row(std::size_t axis, std::int64_t row) const;
 };
 
+/// What is done after a batch.
+struct DoneParts {
+  double of_run = 0;  ///< Or of the pass when the run is endless: 0 … 1.
+  Fraction of_epoch;
+};
+
 /// One batch as decided by the order plane: which record goes into which row. Plain data.
 ///
 /// The job of the batch owns it, later the delivered batch. The holder of the baton fills it; afterwards the threads
@@ -116,8 +122,7 @@ struct BatchLayout {
   std::int64_t epoch = 0;          ///< The pass of the first row.
   std::int64_t number = 0;         ///< Number of the batch in the run, from 0.
   std::optional<bool> ends_epoch;  ///< Whether it is the last of its epoch; known with hard epochs, but for feeds.
-  double complete_frac = 0;        ///< Done part of the run, or of the pass when the run is endless: 0 … 1.
-  Fraction epoch_frac;             ///< Done part of the epoch.
+  DoneParts done;
   /// The last row is the one of Batching::epoch_end: the number of sequences of the epoch. Else -1.
   std::int64_t epoch_count = -1;
   Position after;  ///< Where a run that continues after this batch starts.

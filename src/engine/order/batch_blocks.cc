@@ -100,21 +100,21 @@ void BatchBlocks::pick() {
                   .count = static_cast<std::int64_t>(count_)},
                  picks_);
   std::vector<bool> picked(count_);
-  std::vector<std::pair<std::int64_t, double>> places;
-  std::vector<std::tuple<std::int64_t, double, bool>> done;
+  std::vector<std::pair<std::int64_t, double>> of_run;
+  std::vector<std::tuple<std::int64_t, double, bool>> of_epoch;
   for (const std::int64_t number : picks_) {
     const BatchLayout& batch = held_[static_cast<std::size_t>(number)];
     picked[static_cast<std::size_t>(number)] = true;
-    places.emplace_back(batch.epoch, batch.complete_frac);
-    done.emplace_back(batch.epoch, batch.epoch_frac.value, batch.epoch_frac.exact);
+    of_run.emplace_back(batch.epoch, batch.done.of_run);
+    of_epoch.emplace_back(batch.epoch, batch.done.of_epoch.value, batch.done.of_epoch.exact);
   }
-  std::ranges::sort(places);
-  std::ranges::sort(done);
+  std::ranges::sort(of_run);
+  std::ranges::sort(of_epoch);
   for (std::size_t i = 0; i < picks_.size(); ++i) {
     BatchLayout& batch = held_[static_cast<std::size_t>(picks_[i])];
-    batch.epoch = places[i].first;
-    batch.complete_frac = places[i].second;
-    batch.epoch_frac = {.value = std::get<1>(done[i]), .exact = std::get<2>(done[i])};
+    const auto& [epoch, value, exact] = of_epoch[i];
+    batch.epoch = epoch;
+    batch.done = {.of_run = of_run[i].second, .of_epoch = {.value = value, .exact = exact}};
   }
   given_ = std::min(given_, picks_.size());
   for (std::size_t i = 0; i < given_; ++i) picked[static_cast<std::size_t>(picks_[i])] = false;

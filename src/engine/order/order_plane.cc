@@ -222,8 +222,8 @@ Result<void> OrderPlane::look_ahead(BatchLayout& layout) {
   layout.ends_epoch = more.ok() && (!*more || ahead_.epoch > layout.epoch);
   if (!*layout.ends_epoch) return {};
   layout.after = after_epoch(layout);
-  layout.epoch_frac = {.value = 1, .exact = true};
-  layout.complete_frac = program_.epochs ? share_of_run(layout.after, program_) : layout.complete_frac;
+  layout.done.of_epoch = {.value = 1, .exact = true};
+  layout.done.of_run = program_.epochs ? share_of_run(layout.after, program_) : layout.done.of_run;
   return {};
 }
 
@@ -269,8 +269,8 @@ Result<bool> OrderPlane::cut(BatchLayout& layout) {
   layout.number = number_++;
   layout.after = after(layout);
   if (!blocks_.empty()) cut_after_ = layout.after;
-  layout.complete_frac = share_of_run({.epoch = pass_, .done = done_}, program_);
-  layout.epoch_frac = done_of_epoch(layout);
+  layout.done.of_run = share_of_run({.epoch = pass_, .done = done_}, program_);
+  layout.done.of_epoch = done_of_epoch(layout);
   layout.epoch_count = -1;
   layout.ends_epoch.reset();
   return true;

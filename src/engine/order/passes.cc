@@ -243,7 +243,7 @@ Result<std::size_t> Passes::pull(std::span<Handle> out) {
       return delivered(count);
     }
     FOREBAY_DO(open_files_.end_pass());
-    if (++empty_passes_ > max_empty_passes && !program_.epochs) nothing_ = true;
+    ++empty_passes_;
     if (program_.hard_epochs) {
       pass_ended_ = true;
     } else {

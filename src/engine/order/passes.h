@@ -37,7 +37,9 @@ class Passes final : public Handles {
   /// Of the present pass only, also without hard epochs.
   Result<std::int64_t> skip(std::int64_t n, Reader& reader) override;
 
-  [[nodiscard]] bool over() const { return nothing_ || (program_.epochs && epoch_ >= *program_.epochs); }
+  [[nodiscard]] bool over() const {
+    return program_.epochs ? epoch_ >= *program_.epochs : empty_passes_ > max_empty_passes;
+  }
   /// Begins the next pass when one has ended; called between batches.
   void next_pass() {
     pulled_ = 0;  // no batch has rows of two hard passes
@@ -128,7 +130,6 @@ class Passes final : public Handles {
   const Batcher* carrying_ = nullptr;
   int empty_passes_ = 0;
   bool pass_ended_ = false;  // with hard epochs: `pull` returns 0 until next_pass
-  bool nothing_ = false;     // too many passes were empty: the run is over
 };
 
 }  // namespace forebay::engine

@@ -11,6 +11,12 @@
 
 namespace forebay::engine {
 
+/// Where the bytes of blocks are.
+struct BlockMemory {
+  bool own = true;    ///< In memory of the blocks, and not in a mapping or a content that stays.
+  bool kept = false;  ///< They are collected for later passes (PassCache), and shared with the blocks.
+};
+
 /// Reads one part of a source from its beginning to its end, block by block: a file (FileReader), or a run of files of
 /// which each is a record (WholeFileReader).
 ///
@@ -38,8 +44,7 @@ class BlockReader {
   virtual void need() {}
   /// Returns whether the next `find` works on a record of more than `large_bytes`, as far as is known now.
   [[nodiscard]] virtual bool next_is_large() const = 0;
-  [[nodiscard]] virtual bool streamed() const { return true; }  ///< The blocks own memory.
-  [[nodiscard]] virtual bool keeping() const { return false; }  ///< The content is collected for later passes.
+  [[nodiscard]] virtual BlockMemory memory() const { return {}; }
 };
 
 }  // namespace forebay::engine

@@ -95,11 +95,9 @@ class FileReader final : public BlockReader {
   [[nodiscard]] bool next_is_large() const override {
     return std::max(searched_next_, filling_.capacity) > static_cast<std::size_t>(large_bytes);
   }
-  [[nodiscard]] bool streamed() const override {
-    return opened_ && !mapping_ && !content_;
-  }  ///< The blocks own memory.
-  /// Returns whether the content is collected for later passes (PassCache). The blocks then share their memory with it.
-  [[nodiscard]] bool keeping() const override { return found_.has_value(); }
+  [[nodiscard]] BlockMemory memory() const override {
+    return {.own = opened_ && !mapping_ && !content_, .kept = found_.has_value()};
+  }
   /// Fails with Code::data when the file is not the version that was opened. Called after a block without an error.
   [[nodiscard]] Result<void> unchanged() const { return file_->unchanged(); }
   /// The compression of the file. Set by the first `find`.

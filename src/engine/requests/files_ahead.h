@@ -21,7 +21,8 @@ namespace forebay::engine {
 /// One thread at a time calls; the owner says which.
 class FilesAhead {
  public:
-  explicit FilesAhead(std::shared_ptr<Requests> requests) : requests_{std::move(requests)}, share_{requests_} {}
+  explicit FilesAhead(std::shared_ptr<Requests> requests)
+      : requests_{std::move(requests)}, share_{requests_->window()} {}
   ~FilesAhead();
 
   [[nodiscard]] bool has_room() const { return files_.size() < max_files; }  ///< `ask` may be called.
@@ -63,7 +64,7 @@ class FilesAhead {
   }
 
   const std::shared_ptr<Requests> requests_;
-  Requests::Share share_;
+  RequestWindow::Share share_;
   std::deque<File> files_;
 };
 

@@ -27,7 +27,7 @@ RequestedFile::RequestedFile(std::shared_ptr<Requests> requests, std::shared_ptr
     : RandomAccessFile{target->path, target->version},
       requests_{std::move(requests)},
       target_{std::move(target)},
-      share_{requests_} {}
+      share_{requests_->window()} {}
 
 const Request* RequestedFile::range_of(std::int64_t offset) const {
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), offset,

@@ -50,7 +50,7 @@ class RequestedFile final : public io::RandomAccessFile {
 
   const std::shared_ptr<Requests> requests_;
   const std::shared_ptr<const RequestTarget> target_;
-  Requests::Share share_;
+  RequestWindow::Share share_;
   std::deque<std::shared_ptr<Request>> ranges_;  // in the order of the file
   std::int64_t asked_up_to_ = 0;                 // sequential: the end of the last range
   std::size_t next_unready_ = 0;                 // ranges before this one are ready

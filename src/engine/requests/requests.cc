@@ -2,7 +2,6 @@
 #include "engine/requests/requests.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,28 +12,14 @@ namespace forebay::engine {
 
 namespace {
 
-// Bytes of one request of a sequential read. A store gives one connection about 85 MB/s, and each request waits for 30
-// to 100 ms first: ranges as large as the budget allows keep that wait a small part.
-constexpr std::int64_t max_range = std::int64_t{8} << 20;
-constexpr std::int64_t usual_range = std::int64_t{256} << 10;  // with the smallest budgets
-constexpr std::int64_t min_range = std::int64_t{64} << 10;     // where many files share a window
-constexpr std::int64_t max_window = std::int64_t{512} << 20;   // bytes that sequential reads ask for ahead
-constexpr std::int64_t tool_window = std::int64_t{128} << 20;  // the same without a limit of memory
-constexpr std::chrono::milliseconds between_looks{20};         // a waiting thread looks for a stop
-
-/// Three requests of the largest size for each one in flight are enough.
-std::int64_t window_of(std::int64_t limit, std::int64_t max_requests) {
-  if (limit == std::numeric_limits<std::int64_t>::max()) return std::min(tool_window, 3 * max_requests * max_range);
-  return std::max(min_range, std::min({limit / 4, max_window, 3 * max_requests * max_range}));
-}
+constexpr std::chrono::milliseconds between_looks{20};  // a waiting thread looks for a stop
 
 }  // namespace
 
 Requests::Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests, std::function<void()> wake)
     : pool_{std::move(pool)},
       max_requests_{std::max<std::int64_t>(1, max_requests)},
-      window_{window_of(pool_->limit(), max_requests_)},
-      range_{std::clamp(window_ / (2 * max_requests_), usual_range, max_range)},
+      window_{std::make_shared<RequestWindow>(pool_, max_requests_)},
       wake_{std::move(wake)} {}
 
 std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range, bool urgent) {
@@ -204,78 +189,11 @@ std::string Requests::oldest() const {
 void Requests::stop() {
   const Lock lock{mutex_};
   stopped_ = true;
+  window_->close();
   running_.reset();
   waiting_.clear();
   answered_.notify_all();
   while (waking_ > 0) answered_.wait(mutex_);
-}
-
-Requests::Share::~Share() {
-  const Lock lock{requests_->mutex_};
-  if (needed_) {
-    --requests_->needed_;
-  } else {
-    requests_->ahead_ -= held_;
-  }
-}
-
-void Requests::Share::need() {
-  const Lock lock{requests_->mutex_};
-  if (std::exchange(needed_, true)) return;
-  ++requests_->needed_;
-  requests_->ahead_ -= held_;
-}
-
-bool Requests::Share::may_grant() const {
-  const Lock lock{requests_->mutex_};
-  return requests_->grant(*this) > 0;
-}
-
-std::int64_t Requests::Share::grant() {
-  const Lock lock{requests_->mutex_};
-  const std::int64_t bytes = requests_->grant(*this);
-  hold(bytes);
-  return bytes;
-}
-
-bool Requests::Share::may_take(std::int64_t bytes) const {
-  const Lock lock{requests_->mutex_};
-  return requests_->fits(*this, bytes);
-}
-
-bool Requests::Share::take(std::int64_t bytes) {
-  const Lock lock{requests_->mutex_};
-  if (!requests_->fits(*this, bytes)) return false;
-  hold(bytes);
-  return true;
-}
-
-void Requests::Share::give_back(std::int64_t bytes) {
-  const Lock lock{requests_->mutex_};
-  hold(-bytes);
-}
-
-void Requests::Share::hold(std::int64_t bytes) {
-  held_ += bytes;
-  if (!needed_) requests_->ahead_ += bytes;
-}
-
-/// The bytes that may be asked for ahead: by a share that is needed, or by all that are not.
-std::int64_t Requests::own_window(const Share& share) const {
-  const std::int64_t all = window_ / 3 * (share.needed_ ? 2 : 1);
-  return share.needed_ ? all / std::max<std::int64_t>(1, needed_) : all;
-}
-
-bool Requests::fits(const Share& share, std::int64_t bytes) const {
-  if (stopped_) return false;
-  if (share.needed_ && share.held_ == 0) return true;
-  const std::int64_t held = share.needed_ ? share.held_ : ahead_;
-  return held + bytes <= own_window(share) && !pool_->over(bytes);
-}
-
-std::int64_t Requests::grant(const Share& share) const {
-  const std::int64_t range = std::clamp(own_window(share) / 2, min_range, range_);
-  return fits(share, range) ? range : 0;
 }
 
 }  // namespace forebay::engine

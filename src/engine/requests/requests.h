@@ -19,6 +19,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
 #include "engine/requests/known_versions.h"
+#include "engine/requests/request_window.h"
 #include "io/file_system.h"
 
 namespace forebay::engine {
@@ -96,30 +97,8 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// The request that is in flight for the longest time, and what file systems have met last, in words. Empty: none is.
   [[nodiscard]] std::string oldest() const EXCLUDES(mutex_);
 
-  /// What one file that is read from its beginning to its end has asked for ahead. The window of a run is divided: two
-  /// thirds among the files that the order reads now, one third among those that are opened ahead.
-  class Share {
-   public:
-    explicit Share(std::shared_ptr<Requests> requests) : requests_{std::move(requests)} {}
-    ~Share();
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
-    void need();                         ///< The order reads this file now. It always gets at least one range.
-    [[nodiscard]] std::int64_t grant();  ///< Bytes that may be asked for now; 0: none. They count until `give_back`.
-    [[nodiscard]] bool may_grant() const;
-    /// Counts `bytes` that are asked for now; false: they have no room. A file that the order reads always has room for
-    /// its first request.
-    [[nodiscard]] bool take(std::int64_t bytes);
-    [[nodiscard]] bool may_take(std::int64_t bytes) const;
-    void give_back(std::int64_t bytes);
-
-   private:
-    friend class Requests;
-    void hold(std::int64_t bytes) REQUIRES(requests_->mutex_);
-    const std::shared_ptr<Requests> requests_;
-    std::int64_t held_ = 0;
-    bool needed_ = false;
-  };
+  /// What files that are read from their beginning to their end may ask for ahead.
+  [[nodiscard]] const std::shared_ptr<RequestWindow>& window() const { return window_; }
 
  private:
   struct InFlight {
@@ -127,9 +106,6 @@ class Requests : public std::enable_shared_from_this<Requests> {
     io::ByteRange range;
     std::chrono::steady_clock::time_point since;
   };
-  [[nodiscard]] std::int64_t own_window(const Share& share) const REQUIRES(mutex_);
-  [[nodiscard]] bool fits(const Share& share, std::int64_t bytes) const REQUIRES(mutex_);
-  [[nodiscard]] std::int64_t grant(const Share& share) const REQUIRES(mutex_);
   std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
   void begin_waiting() EXCLUDES(mutex_);
   [[nodiscard]] std::shared_ptr<Request> next() EXCLUDES(mutex_);
@@ -140,8 +116,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
 
   const std::shared_ptr<BufferPool> pool_;
   const std::int64_t max_requests_;
-  const std::int64_t window_;  // bytes that sequential reads ask for ahead, all files together
-  const std::int64_t range_;   // bytes of one request of a sequential read, where its window allows so many
+  const std::shared_ptr<RequestWindow> window_;
   const std::function<void()> wake_;
   std::function<bool()> go_on_;
   std::shared_ptr<KnownVersions> known_;  // null: none
@@ -155,8 +130,6 @@ class Requests : public std::enable_shared_from_this<Requests> {
   bool beginning_ GUARDED_BY(mutex_) = false;  // a thread is in `begin_waiting`: the others leave the queue to it
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::int64_t waking_ GUARDED_BY(mutex_) = 0;                                         // threads inside `wake_`
-  std::int64_t needed_ GUARDED_BY(mutex_) = 0;                                         // shares that are needed
-  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;                                          // bytes held by the others
   std::shared_ptr<const void> running_ GUARDED_BY(mutex_) = std::make_shared<char>();  // until `stop`
   const std::weak_ptr<const void> wanted_ = running_;
   const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();

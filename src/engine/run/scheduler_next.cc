@@ -187,7 +187,7 @@ std::shared_ptr<const Batch::Content> Scheduler::deliver() {
   for (std::size_t i = 0; i < stats_.branches.size(); ++i)
     stats_.branches[i].rows += std::ssize(content->layout.branches[i].handles);
   note_empty_batch(content->layout);
-  complete_frac_ = content->layout.complete_frac;
+  complete_frac_ = content->layout.done.of_run;
   next_number_ = content->layout.number + 1;
   if (asked_prefetch_ == 0) {
     const std::int64_t bytes = std::max<std::int64_t>(1, job->tensor_bytes);

@@ -96,7 +96,7 @@ std::optional<RowError> BranchTickets::fill(Ticket& ticket, std::vector<Worker>&
   }
   for (std::size_t i = 0; i < executors_.size(); ++i) {
     Ticket& part = *job.branches[i]->tickets[number];
-    if (part.columns) executors_[i]->columns_->give(std::move(part.columns));
+    if (part.columns) executors_[i]->give_back(std::move(part.columns));
   }
   return first;
 }
@@ -149,7 +149,7 @@ std::string BranchTickets::take_note() const {
 
 std::optional<Error> BranchTickets::find_cut_short(const Job& job) const {
   for (std::size_t i = 0; i < executors_.size(); ++i) {
-    if (auto failed = executors_[i]->find_cut_short(*job.branches[i])) return failed;
+    if (auto failed = executors_[i]->errors().find_cut_short(*job.branches[i])) return failed;
   }
   return std::nullopt;
 }
@@ -159,7 +159,7 @@ Error BranchTickets::place(const Job& job, const Error& error, std::int64_t row)
     const std::vector<std::int64_t>& rows = job.branches[i]->layout.row_of;
     const auto found = std::lower_bound(rows.begin(), rows.end(), row);
     if (found != rows.end() && *found == row)
-      return executors_[i]->place(*job.branches[i], error, found - rows.begin());
+      return executors_[i]->errors().of_record(*job.branches[i], error, found - rows.begin());
   }
   return error;
 }

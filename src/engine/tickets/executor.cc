@@ -22,10 +22,6 @@ namespace {
 constexpr std::int64_t ticket_bytes = std::int64_t{256} << 10;
 constexpr std::int64_t ready_row_bytes = 256;  // what a row that comes ready counts; its bytes are not known
 constexpr std::int64_t max_ticket_bytes = std::int64_t{8} << 20;  // nobody looks for a stop inside a ticket
-constexpr std::int64_t large_memory = std::int64_t{1} << 20;      // a decoder's; less is not worth beginning anew
-constexpr std::size_t line = cache_line;
-
-std::size_t aligned(std::size_t size) { return (size + line - 1) & ~(line - 1); }
 
 }  // namespace
 
@@ -33,15 +29,14 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
     : program_{std::move(program)},
       pool_{std::move(pool)},
       threads_{threads},
-      trailer_{trailer_of(program_->source)},
-      copies_only_{program_->decoder && program_->decoder->copies_only() && !program_->source.format->has_checksums()},
-      contents_{std::make_shared<BatchRecycler>(program_)},
-      files_{std::make_unique<FileCache>(program_->source.files, *pool_)},
       clock_{program_->late.size() + program_->after.size()},
       chain_{program_, pool_, clock_},
       gather_{program_->source.rows ? std::optional<RowGather>{*program_} : std::nullopt},
       take_{program_->taking ? std::make_unique<const TakeRows>(*program_) : nullptr},
-      branches_{program_->branches.empty() ? nullptr : std::make_unique<BranchTickets>(program_, pool_, threads)} {
+      branches_{program_->branches.empty() ? nullptr : std::make_unique<BranchTickets>(program_, pool_, threads)},
+      errors_{program_, branches_.get()},
+      records_{program_, pool_, errors_},
+      maker_{program_, pool_, clock_, errors_, branches_.get()} {
   used_ = take_ ? take_->columns() : program_->decoded;
   for (const PlacedStep& step : program_->late) used_.insert(used_.end(), step.makes.begin(), step.makes.end());
   in_place_.assign(program_->schema.size(), -1);
@@ -50,11 +45,6 @@ Executor::Executor(std::shared_ptr<const Program> program, std::shared_ptr<Buffe
     row_bytes_.push_back(in_place ? static_cast<std::size_t>(output.spec.shape.count()) * size_of(output.spec.dtype)
                                   : 0);
     if (in_place) in_place_[static_cast<std::size_t>(output.id)] = static_cast<ColumnId>(row_bytes_.size() - 1);
-  }
-  for (std::size_t i = 0; i < program_->outputs.size(); ++i) {
-    const ColumnSpec& spec = program_->outputs[i].spec;
-    if (spec.delivery == Delivery::padded && spec.shape.rank() > 0 && spec.shape[0] == unknown_dim)
-      padded_.push_back(i);
   }
   std::vector<ColumnId> growing;
   std::copy_if(used_.begin(), used_.end(), std::back_inserter(growing),
@@ -69,7 +59,7 @@ Worker Executor::worker(std::size_t number) const {
           .memory = program_->decoder ? program_->decoder->memory() : nullptr,
           .charge = {},
           .records = {},
-          .copies = RecordCopies{trailer_},
+          .copies = RecordCopies{records_.trailer()},
           .wanted = {},
           .take = take_ ? std::make_unique<TakeMemory>() : nullptr,
           .steps = chain_.scratch(),
@@ -123,7 +113,7 @@ Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) cons
   const auto add = [&](std::int64_t& sum, std::size_t row_bytes, std::int64_t rows) {
     std::int64_t more = 0;
     huge = huge || __builtin_mul_overflow(row_bytes, rows, &more) || __builtin_add_overflow(sum, more, &sum) ||
-           __builtin_add_overflow(sum, line, &sum);
+           __builtin_add_overflow(sum, cache_line, &sum);
   };
   bool others = false;
   for (const std::size_t row_bytes : job.row_bytes) {
@@ -155,11 +145,10 @@ Result<std::int64_t> Executor::bytes_of(const Job& job, std::int64_t bytes) cons
                            layout.number, needed, layout.rows, fixed, pool_->limit())};
 }
 
-/// Says which records of the job are copied before they are decoded, and how many bytes those in private memory have.
 void Executor::find_records(Job& job, std::int64_t bytes) const {
   const auto mapped =
       std::ranges::count_if(job.layout.blocks, [](const UsedBlock& used) { return used.mapping != nullptr; });
-  job.copied = mapped == 0 || copies_only_                                              ? RecordCopy::none
+  job.copied = mapped == 0 || records_.copies_only()                                    ? RecordCopy::none
                : mapped < std::ssize(job.layout.blocks) || !job.layout.unmapped.empty() ? RecordCopy::mapped
                                                                                         : RecordCopy::all;
   job.record_bytes = gather_ || mapped == std::ssize(job.layout.blocks) ? 0 : bytes;
@@ -181,7 +170,7 @@ Result<void> Executor::cut(Job& job) const {
   // Deciding the order leaves the memory idle, and the first ticket would wait for its first records. Of several
   // threads it is likely another that runs it, and has them fetched once more.
   for (std::int64_t row = 0; threads_ == 1 && row < std::min(rows, fetched_ahead); ++row)
-    prefetch(job.layout.record(row), trailer_);
+    prefetch(job.layout.record(row), records_.trailer());
   return {};
 }
 
@@ -242,49 +231,7 @@ std::optional<RowError> Executor::fill(Ticket& ticket, Worker& worker) const {
     gather_->run(ticket.job->layout, ticket.first_row, ticket.rows, ticket.columns->block, *pool_);
     return std::nullopt;
   }
-  std::shared_ptr<std::byte> memory;
-  auto failed = read_unmapped(ticket, worker, memory);
-  if (!failed) failed = decode(ticket, worker);
-  account(worker);
-  return failed;
-}
-
-/// Puts the ticket's records whose pages were given back into memory of its own.
-std::optional<RowError> Executor::read_unmapped(Ticket& ticket, Worker& worker,
-                                                std::shared_ptr<std::byte>& memory) const {
-  BatchLayout& layout = ticket.job->layout;
-  const auto row_before = [](const Unmapped& record, std::int64_t row) { return record.row < row; };
-  const auto end_of = [&](std::int64_t row) {
-    return std::lower_bound(layout.unmapped.begin(), layout.unmapped.end(), row, row_before);
-  };
-  const std::span<const Unmapped> records{end_of(ticket.first_row), end_of(ticket.first_row + ticket.rows)};
-  if (records.empty()) return std::nullopt;
-  const auto length_of = [&](const Unmapped& record) {
-    return layout.handles[static_cast<std::size_t>(record.row)].length;
-  };
-  std::size_t size = 0;
-  for (const Unmapped& record : records) size += aligned(length_of(record) + trailer_);
-  memory = pool_->lend(size);
-  std::byte* next = memory.get();
-  worker.wanted.clear();
-  for (const Unmapped& record : records) {
-    const std::size_t length = length_of(record) + trailer_;
-    worker.wanted.push_back(
-        {.file = record.file, .offset = record.offset, .mapping = record.mapping, .out = {next, length}});
-    layout.payloads[static_cast<std::size_t>(record.row)] = next;
-    next += aligned(length);
-  }
-  if (auto done = files_->read(worker.wanted); !done.ok()) {
-    const std::int64_t row = records[static_cast<std::size_t>(done.error().place().row)].row;
-    return RowError{place(*ticket.job, done.error(), row), row};
-  }
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const auto& [file, offset, mapping, out, got] = worker.wanted[i];
-    if (got < length_of(records[i]))
-      return RowError{cut_short(*ticket.job, program_->source.files[file]), records[i].row};
-    std::memset(out.data() + got, 0, out.size() - got);  // `verify` finds a record without its trailer corrupt
-  }
-  return std::nullopt;
+  return records_.fill(ticket, worker);
 }
 
 std::optional<RowError> Executor::apply_steps(Ticket& ticket, Worker& worker) const {
@@ -292,20 +239,11 @@ std::optional<RowError> Executor::apply_steps(Ticket& ticket, Worker& worker) co
   const auto failed = chain_.run(ticket, worker.steps);
   for (std::size_t i = faults; i < ticket.faults.size(); ++i) {
     RowFault& fault = ticket.faults[i];
-    fault.error = place_row(*ticket.job, fault.error, ticket.first_row + fault.row);
+    fault.error = errors_.of_row(*ticket.job, fault.error, ticket.first_row + fault.row);
   }
   if (!failed) return std::nullopt;
   const std::int64_t row = ticket.first_row + failed->row;
-  return RowError{failed->of_the_row ? place_row(*ticket.job, failed->error, row) : failed->error, row};
-}
-
-/// What the decoder's memory grew to for a long list is kept when the budget has as much room again.
-void Executor::account(Worker& worker) const {
-  const std::int64_t bytes = worker.memory->bytes();
-  worker.charge.set(*pool_, bytes);
-  if (bytes < large_memory || !pool_->over(bytes)) return;
-  worker.memory = program_->decoder->memory();
-  worker.charge.set(*pool_, 0);
+  return RowError{failed->of_the_row ? errors_.of_row(*ticket.job, failed->error, row) : failed->error, row};
 }
 
 /// All tickets of a batch that exceeds the budget run, so that the error can say how large it is, but their columns are
@@ -313,6 +251,29 @@ void Executor::account(Worker& worker) const {
 void Executor::account(Ticket& ticket) const {
   ticket.job->decoded.fetch_add(columns_->account(*ticket.columns), std::memory_order_relaxed);
   if (ticket.job->bytes() > pool_->limit()) ticket.columns.reset();
+}
+
+std::optional<Error> Executor::finish(Job& job) const {
+  auto failed = maker_.make(job);
+  for (std::size_t i = 0; i < job.cut; ++i) {
+    if (job.tickets[i]->columns) columns_->give(std::move(job.tickets[i]->columns));
+  }
+  return failed;
+}
+
+std::string Executor::take_note() const {
+  std::string note = chain_.take_note();
+  return note.empty() && branches_ ? branches_->take_note() : note;
+}
+
+std::vector<StepSeconds> Executor::step_seconds() const {
+  std::vector<StepSeconds> out;
+  if (branches_) out = branches_->step_seconds();
+  std::size_t step = 0;
+  for (const auto* steps : {&program_->late, &program_->after}) {
+    for (const PlacedStep& placed : *steps) out.push_back({.name = placed.name, .seconds = clock_.seconds(step++)});
+  }
+  return out;
 }
 
 }  // namespace forebay::engine

@@ -11,6 +11,9 @@ namespace forebay::engine {
 
 inline constexpr std::size_t cache_line = 64;
 
+/// The size in whole lines.
+[[nodiscard]] constexpr std::size_t aligned(std::size_t size) { return (size + cache_line - 1) & ~(cache_line - 1); }
+
 /// How many records before its turn one is fetched: enough to hide the memory's latency, and no more. What is fetched,
 /// the group that is worked on and the rows that it fills share the first-level cache, and what falls out of it comes
 /// back after all fetches that are under way.

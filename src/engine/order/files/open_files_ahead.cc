@@ -22,13 +22,13 @@ constexpr std::size_t checked_blocks_ahead = 4;
 bool OpenFiles::wants_more(const ReaderState& file) const {
   if (file.state != Scan::idle || file.closed || file.faulty || !file.scanner->ready()) return false;
   const std::size_t more = looks_ ? checked_blocks_ahead * static_cast<std::size_t>(threads_ - 1) : 0;
-  if (!file.streamed) return file.ready.size() < mapped_blocks_ahead || extra_ahead_ < more;
+  if (!file.memory.own) return file.ready.size() < mapped_blocks_ahead || extra_ahead_ < more;
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
 
 /// Blocks of a mapped file that are ahead only because further threads check them.
 std::size_t OpenFiles::extra_of(const ReaderState& file) {
-  return file.streamed ? 0 : file.ready.size() - std::min(file.ready.size(), mapped_blocks_ahead);
+  return file.memory.own ? 0 : file.ready.size() - std::min(file.ready.size(), mapped_blocks_ahead);
 }
 
 /// Whether an earlier pass is still scanning the same file for the pass cache. The scan of `file` waits for its result.
@@ -36,7 +36,7 @@ bool OpenFiles::will_be_kept(const ReaderState& file) const {
   if (file.begun) return false;
   for (const auto& earlier : waiting_) {
     if (earlier.get() == &file) return false;
-    if (earlier->number == file.number && earlier->keeping && earlier->state != Scan::over) return true;
+    if (earlier->number == file.number && earlier->memory.kept && earlier->state != Scan::over) return true;
   }
   return false;
 }
@@ -173,10 +173,9 @@ std::unique_ptr<Block> OpenFiles::empty_block() {
 
 void OpenFiles::scanned(ReaderState& file, const Block& block) {
   file.state = block.last || block.error ? Scan::over : Scan::idle;
-  file.streamed = file.scanner->streamed();
+  file.memory = file.scanner->memory();
   file.begun = true;
   file.settling = false;
-  file.keeping = file.scanner->keeping();
   if (!file.brings) records_ += static_cast<std::int64_t>(block.records.size());  // those were counted with their names
   bytes_read_ += block.bytes_read;
 }

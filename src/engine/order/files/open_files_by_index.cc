@@ -106,7 +106,7 @@ Result<void> OpenFiles::scan_from_here(const std::shared_ptr<ReaderState>& file)
   file->index.reset();
   file->named.reset();
   const Lock lock{mutex_};
-  file->streamed = file->scanner->streamed();
+  file->memory.own = file->scanner->memory().own;
   waiting_.push_back(file);
   return {};
 }

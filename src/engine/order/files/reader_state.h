@@ -22,8 +22,8 @@ struct ReaderState {
       : number{file},
         first_file{static_cast<std::uint32_t>(program.source.locate(file, 0, 0).file)},
         scanner{std::move(reader)},
-        keeping{program.epochs != 1 && program.source.files_a_part == 0 && corruption_of(program) == Corruption::fail} {
-  }
+        memory{.kept = program.epochs != 1 && program.source.files_a_part == 0 &&
+                       corruption_of(program) == Corruption::fail} {}
 
   const std::uint32_t number;      // of the part
   const std::uint32_t first_file;  // of the part, as an index of the source's list
@@ -39,11 +39,10 @@ struct ReaderState {
   std::optional<Error> broken;               // reported after the `ready` blocks: a scan ran out of memory
   bool soon = false;                         // the thread that scans must not be held up
   bool settling = false;                     // the file was just written: a worker must wait before its first block
-  bool streamed = true;                      // its blocks own memory
   bool begun = false;                        // a block has been scanned
   bool read = false;                         // the order has taken a block
   bool need = false;                         // and that was so when the present scan began
-  bool keeping;         // this scan collects content for PassCache; assumed until the first block is scanned
+  BlockMemory memory;   // of the blocks of this scan; that it is kept is assumed until the first block is scanned
   bool closed = false;  // no more blocks are read
   // Used by the order plane only.
   std::optional<std::uint32_t> block;        // slot of the block that is being read

@@ -26,7 +26,7 @@ std::int64_t Batch::epoch() const { return content_->layout.epoch; }
 std::int64_t Batch::number() const { return content_->layout.number; }
 std::optional<bool> Batch::ends_epoch() const { return content_->layout.ends_epoch; }
 bool Batch::epoch_end() const { return content_->layout.epoch_count >= 0; }
-Fraction Batch::complete_frac() const { return content_->layout.epoch_frac; }
+Fraction Batch::complete_frac() const { return content_->layout.done.of_epoch; }
 std::optional<std::vector<std::int64_t>> Batch::seq_idx() const {
   const engine::BatchLayout& layout = content_->layout;
   if (!content_->program->batching.numbers) return std::nullopt;

@@ -45,7 +45,7 @@ std::optional<RowError> Executor::take(Ticket& ticket, Worker& worker) const {
     memory.steps.clear();
   }
   if (!fault) return std::nullopt;
-  if (fault->element >= 0) fault->error = place(memory.elements, fault->error, fault->element);
+  if (fault->element >= 0) fault->error = errors_.of_record(memory.elements, fault->error, fault->element);
   return RowError{fault->error, fault->row};
 }
 
@@ -93,7 +93,7 @@ std::optional<RowError> Executor::apply_element_steps(TakeMemory& memory) const 
     }
     if (done.ok()) continue;
     const std::int64_t element = std::max<std::int64_t>(0, done.error().place().row);
-    return RowError{place(*elements.job, done.error().at(placed.name), element), element};
+    return RowError{errors_.of_record(*elements.job, done.error().at(placed.name), element), element};
   }
   return std::nullopt;
 }
@@ -114,7 +114,7 @@ std::optional<RowError> Executor::too_large_element(const Ticket& elements) cons
                       fmt::format("this record decodes to {} bytes, more than the memory budget of {} bytes; raise "
                                   "`memory` or drop the outlier",
                                   bytes, pool_->limit())};
-    return RowError{place(*elements.job, error, i), i};
+    return RowError{errors_.of_record(*elements.job, error, i), i};
   }
   return std::nullopt;
 }

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Executor that make a batch of its tickets.
+#include "engine/tickets/finish/batch_maker.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "engine/tickets/bad_rows.h"
 #include "engine/tickets/branch_tickets.h"
-#include "engine/tickets/executor.h"
 #include "engine/tickets/finish/finish.h"
 
 namespace forebay::engine {
 
-std::optional<Error> Executor::finish(Job& job) const {
-  auto failed = make(job);
-  for (std::size_t i = 0; i < job.cut; ++i) {
-    if (job.tickets[i]->columns) columns_->give(std::move(job.tickets[i]->columns));
+BatchMaker::BatchMaker(std::shared_ptr<const Program> program, std::shared_ptr<BufferPool> pool, const StepClock& clock,
+                       const ErrorPlaces& errors, const BranchTickets* branches)
+    : program_{std::move(program)},
+      pool_{std::move(pool)},
+      clock_{clock},
+      errors_{errors},
+      branches_{branches},
+      contents_{std::make_shared<BatchRecycler>(program_)} {
+  for (std::size_t i = 0; i < program_->outputs.size(); ++i) {
+    const ColumnSpec& spec = program_->outputs[i].spec;
+    if (spec.delivery == Delivery::padded && spec.shape.rank() > 0 && spec.shape[0] == unknown_dim)
+      padded_.push_back(i);
   }
-  return failed;
 }
 
 FrameCount frames_of(const Batch::Content& content, std::size_t output) {
@@ -35,7 +44,7 @@ FrameCount frames_of(const Batch::Content& content, std::size_t output) {
 }
 
 /// Counts the frames of the padded tensors, for Stats.
-void Executor::count_frames(Batch::Content& content) const {
+void BatchMaker::count_frames(Batch::Content& content) const {
   content.frames = content.padded_frames = 0;
   for (const std::size_t output : padded_) {
     const FrameCount frames = frames_of(content, output);
@@ -45,7 +54,7 @@ void Executor::count_frames(Batch::Content& content) const {
 }
 
 /// Those of fixed tensors that no record fills.
-void Executor::clear_empty_rows(const Job& job) const {
+void BatchMaker::clear_empty_rows(const Job& job) const {
   const auto first = static_cast<std::size_t>(job.layout.filled_rows());
   const std::size_t rows = static_cast<std::size_t>(job.layout.rows) - first;
   if (rows == 0) return;
@@ -57,11 +66,11 @@ void Executor::clear_empty_rows(const Job& job) const {
   }
 }
 
-std::optional<Error> Executor::make(Job& job) const {
+std::optional<Error> BatchMaker::make(Job& job) const {
   if (branches_) {
     if (auto failed = branches_->find_cut_short(job)) return failed;
   }
-  if (auto failed = find_cut_short(job)) return failed;
+  if (auto failed = errors_.find_cut_short(job)) return failed;
   if (program_->on_corrupt.policy == Corrupt::skip_row && job.bytes() <= pool_->limit())
     take_out_bad_rows(job, *program_, job.row_bytes);
   if (auto failed = too_large(job)) return failed;
@@ -69,7 +78,7 @@ std::optional<Error> Executor::make(Job& job) const {
   auto content = contents_->take();
   Finisher finisher{*program_, *pool_, job, &clock_};
   if (auto failed = finisher.run(*content)) {
-    return failed->row < 0 ? failed->error : place_row(job, failed->error, failed->row);
+    return failed->row < 0 ? failed->error : errors_.of_row(job, failed->error, failed->row);
   }
   job.made_bytes = finisher.needed();
   job.tensor_bytes = job.made_bytes - job.bytes() + job.fixed_bytes;
@@ -83,6 +92,14 @@ std::optional<Error> Executor::make(Job& job) const {
   job.content = std::move(content);
   job.fixed.reset();
   return std::nullopt;
+}
+
+std::optional<Error> BatchMaker::too_large(const Job& job) const {
+  if (job.bytes() <= pool_->limit()) return std::nullopt;
+  return Error{Code::data, Detail::resource_exhausted,
+               fmt::format("batch {} needs {} bytes for what its {} rows decode to, more than the memory budget of {} "
+                           "bytes; raise `memory`, make batches smaller, or drop the outlier",
+                           job.layout.number, job.bytes(), job.layout.filled_rows(), pool_->limit())};
 }
 
 }  // namespace forebay::engine
