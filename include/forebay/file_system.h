@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ struct FileVersion {
   std::int64_t size = 0;      ///< Bytes.
   std::uint64_t version = 0;  ///< Hash of the ETag, the generation, or what else changes when the file is replaced. 0:
                               ///< nothing does but its size.
+};
+
+/// A file that a folder has.
+struct ListedFile {
+  std::string path;                    ///< Whole.
+  std::optional<FileVersion> version;  ///< As FileSystem::find would have answered then. None: the list does not tell.
 };
 
 /// A request for bytes of one version of a file.
@@ -48,7 +55,7 @@ class FileSystem {
  public:
   using Found = std::function<void(Result<FileVersion>)>;
   using Answer = std::function<void(Result<std::size_t>)>;
-  using Listed = std::function<void(Result<std::vector<std::string>>)>;
+  using Listed = std::function<void(Result<std::vector<ListedFile>>)>;
   virtual ~FileSystem() = default;
   /// Answers with the present version of the file. Fails with Code::io, not_found, when there is no such file.
   virtual void find(const std::string& path, Found found) = 0;
@@ -57,8 +64,8 @@ class FileSystem {
   virtual void read(ReadRequest request, Answer answer) = 0;
   /// Whether `list` works. Where it does not, `*`, `?` and `[` in a path mean themselves.
   [[nodiscard]] virtual bool lists() const { return false; }
-  /// Answers with the full paths of the files in `folder`, which ends with `/`, in any order; `deep`: and of all files
-  /// below it. A folder that does not exist has no files.
+  /// Answers with the files in `folder`, which ends with `/`, in any order; `deep`: and with all files below it. A
+  /// folder that does not exist has no files. Runs do not ask again for the versions that a list tells.
   virtual void list(const std::string& folder, [[maybe_unused]] bool deep, Listed listed) {
     listed(Error{Code::config, Detail::invalid_argument, "'" + folder + "': files of this scheme cannot be listed"});
   }

@@ -16,9 +16,11 @@
 
 namespace forebay {
 
+struct ListedFile;  // forebay/file_system.h
 namespace io {
 class RandomAccessFile;  // src/io/file_system.h
-}
+class FolderLists;       // src/io/patterns.h
+}  // namespace io
 
 /// How a file's bytes are compressed.
 enum class Compression : std::uint8_t { none, gzip, zlib, zstd, bzip2, xz, automatic };
@@ -148,6 +150,9 @@ struct BindContext {
   Bindings bindings;   ///< The objects that the program gives.
   /// Opens a file of any scheme, for a source that looks into one when it is bound. Empty: local files only.
   std::function<Result<std::shared_ptr<const io::RandomAccessFile>>(const std::string& path)> open = {};
+  std::shared_ptr<io::FolderLists> lists = {};  ///< What is asked for once by all sources. Null: each asks.
+  /// Takes the version of a file that a list told, so that no run asks for it again. Empty: all are asked for.
+  std::function<void(const ListedFile& file)> listed = {};
 };
 
 struct SourceType {

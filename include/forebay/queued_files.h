@@ -52,7 +52,7 @@ class FileJob {
   // Each answers a request of its kind that is not answered, and else does nothing.
   void found(FileVersion version);
   void read_bytes(std::size_t count);  ///< So many are in `read()->out`.
-  void listed(std::vector<std::string> paths);
+  void listed(std::vector<ListedFile> files);
   void fail(const Error& error);  ///< Of any kind.
 
  private:

@@ -318,7 +318,10 @@ class FileJob:
 
     def bytes(self, buffer: bytes | bytearray | memoryview) -> None: ...
 
-    def listed(self, paths: list[str]) -> None: ...
+    def listed(self, files: list[tuple[str, int | None, int]]) -> None:
+        """
+        Path, size in bytes and version; without a size, the list does not tell the version.
+        """
 
     def fail(self, kind: str, what: str) -> None:
         """kind: not_found, denied, changed, or io for anything else."""

@@ -47,6 +47,13 @@ def version_of(info: Mapping[str, Any]) -> int:
     return 0    # the size alone tells versions apart
 
 
+def told_in(found: "Union[Sequence[str], Mapping[str, Mapping[str, Any]]]", name: str) -> "tuple[Optional[int], int]":
+    """Size and version of a file in what `find` gave; without a size, nothing is told."""
+    info = found[name] if isinstance(found, Mapping) else {}
+    size = info.get("size")
+    return (None, 0) if size is None else (int(size), version_of(info))
+
+
 class Reader(Protocol):
     """What reads a file at once, for libraries of Python."""
 
@@ -133,19 +140,28 @@ class Served:
 
     def _list(self, job: "_core.FileJob") -> None:
         folder = self._own_anew(job.path)
-        shallow = not job.deep and hasattr(self.system, "_strip_protocol")
+        options: "Dict[str, Any]" = {}
+        if hasattr(self.system, "_strip_protocol"):
+            options = {"detail": True} if job.deep else {"maxdepth": 1, "detail": True}
         try:
-            found: "Sequence[str]" = self.system.find(folder, maxdepth=1) if shallow else self.system.find(folder)
+            found: "Union[Sequence[str], Mapping[str, Mapping[str, Any]]]" = self.system.find(folder, **options)
         except FileNotFoundError:
             found = []
-        names = []
+        files: "List[tuple[str, Optional[int], int]]" = []
         for name in found:
             if not name.startswith((job.path, folder)):
                 raise ValueError(f"`find` gave {name!r} for the folder {folder!r}")
             rest = name[len(job.path if name.startswith(job.path) else folder):].lstrip("/")
             if rest and (job.deep or "/" not in rest):
-                names.append(job.path + rest)
-        job.listed(names)
+                files.append((job.path + rest, *told_in(found, name)))
+        job.listed(files if self._lists_versions(files) else [(path, None, 0) for path, _, _ in files])
+
+    def _lists_versions(self, files: "List[tuple[str, Optional[int], int]]") -> bool:
+        """Whether a list tells the same of its first file as `info`: some stores have more to say there."""
+        for path, size, version in files:
+            if size is not None:
+                return self.info(path) == (size, version)
+        return False
 
     def _own(self, path: str) -> str:
         """The path as the file system knows it: without the scheme in fsspec."""
@@ -238,9 +254,9 @@ def add_file_system(scheme: str, system: Any) -> None:
 
     `info` gives a mapping with `size` in bytes and something that changes when the file is replaced, such as `ETag`,
     `generation` or `mtime`; it is asked before the first byte and after each range, so that no batch has rows of two versions.
-    `find` gives the names of all files below a folder. Up to 32 threads call the object. FileNotFoundError and PermissionError
-    are errors of the run at once, and so are errors of types, values and names; after any other one the request is tried again,
-    five times in all.
+    `find` gives the names of all files below a folder, or a mapping from them to what `info` gives, which is then not asked before
+    the first byte. Up to 32 threads call the object. FileNotFoundError and PermissionError are errors of the run at once, and so
+    are errors of types, values and names; after any other one the request is tried again, five times in all.
 
     Raises ConfigError for a text that is no scheme, and for an object that lacks one of the functions.
     """

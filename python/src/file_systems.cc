@@ -71,11 +71,16 @@ class PyJob {
     const Unlocked answering;
     job_.read_bytes(size);
   }
-  void listed(const nb::list& paths) {
+  void listed(const nb::list& files) {
     if (job().list() == nullptr) throw nb::type_error("the request does not ask for a list");
-    std::vector<std::string> names = from_strs(paths);
+    std::vector<ListedFile> out;
+    for (const nb::handle file : files) {
+      out.push_back({.path = from_str(file[0]), .version = {}});
+      if (!nb::object{file[1]}.is_none())
+        out.back().version = {.size = nb::cast<std::int64_t>(file[1]), .version = nb::cast<std::uint64_t>(file[2])};
+    }
     const Unlocked answering;
-    job_.listed(std::move(names));
+    job_.listed(std::move(out));
   }
   void fail(const std::string& kind, const std::string& what) {
     static_cast<void>(job());
@@ -213,7 +218,9 @@ void bind_file_systems(nb::module_& module) {
       .def("found", &PyJob::found, nb::arg("size"), nb::arg("version"))
       .def("bytes", &PyJob::bytes, nb::arg("buffer"),
            nb::sig("def bytes(self, buffer: bytes | bytearray | memoryview) -> None"))
-      .def("listed", &PyJob::listed, nb::arg("paths"), nb::sig("def listed(self, paths: list[str]) -> None"))
+      .def("listed", &PyJob::listed, nb::arg("files"),
+           nb::sig("def listed(self, files: list[tuple[str, int | None, int]]) -> None"),
+           "Path, size in bytes and version; without a size, the list does not tell the version.")
       .def("fail", &PyJob::fail, nb::arg("kind"), nb::arg("what"),
            "kind: not_found, denied, changed, or io for anything else.");
   nb::class_<QueuedFiles>(module, "QueuedFiles", "The queue of the requests to one file system of the program.")

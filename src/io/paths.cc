@@ -171,25 +171,38 @@ std::size_t count_named(const std::vector<std::string>& patterns) {
   return count;
 }
 
-Result<std::vector<std::string>> expand_one(const std::string& text, const std::string& folder, GlobBudget& budget,
-                                            bool ask) {
+std::vector<ListedFile> without_versions(std::vector<std::string> paths) {
+  std::vector<ListedFile> out;
+  out.reserve(paths.size());
+  for (std::string& path : paths) out.push_back({.path = std::move(path), .version = {}});
+  return out;
+}
+
+Result<std::vector<ListedFile>> expand_one(const std::string& text, const std::string& folder, GlobBudget& budget,
+                                           bool ask, FolderLists& lists) {
   FOREBAY_DO(check_path(text));
   const std::string pattern = stores::without_signature(text);
   if (const auto name = without_escapes(pattern)) {
     std::string path = resolve(*name, folder);
     const std::int64_t shards = shards_of(*name);
     const bool local = stores::file_system_of(path) == nullptr;
-    if (shards > 0 && !exists(path)) return shard_paths(path, shards, ask && local);
-    return std::vector{std::move(path)};
+    if (shards == 0 || exists(path)) return without_versions({std::move(path)});
+    FOREBAY_TRY(std::vector<std::string> paths, shard_paths(path, shards, ask && local));
+    return without_versions(std::move(paths));
   }
   const std::string path = resolve(pattern, folder);
   FileSystem* const system = stores::file_system_of(path);
-  if (system == nullptr && exists(path)) return std::vector{path};  // the name of a file has wildcards in it
-  FOREBAY_TRY(std::vector<std::string> found,
-              system == nullptr ? glob(pattern, folder, budget) : matching_files(*system, path));
-  std::erase_if(found, [](const std::string& name) { return AtomicFile::unfinished(name); });
-  for (std::string& name : found) {
-    if (folder == "." && name.starts_with("./")) name.erase(0, 2);  // as `resolve`
+  if (system == nullptr && exists(path)) return without_versions({path});  // the name of a file has wildcards in it
+  std::vector<ListedFile> found;
+  if (system == nullptr) {
+    FOREBAY_TRY(std::vector<std::string> paths, glob(pattern, folder, budget));
+    found = without_versions(std::move(paths));
+  } else {
+    FOREBAY_TRY(found, matching_files(*system, path, lists));
+  }
+  std::erase_if(found, [](const ListedFile& file) { return AtomicFile::unfinished(file.path); });
+  for (ListedFile& file : found) {
+    if (folder == "." && file.path.starts_with("./")) file.path.erase(0, 2);  // as `resolve`
   }
   if (!found.empty()) return found;
   return Error{Code::config, Detail::not_found, fmt::format("no file matches '{}'{}", path, shell_hint(path))};
@@ -197,13 +210,13 @@ Result<std::vector<std::string>> expand_one(const std::string& text, const std::
 
 }  // namespace
 
-std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
-                                                          const std::string& folder) {
-  std::vector<Result<std::vector<std::string>>> out;
+std::vector<Result<std::vector<ListedFile>>> expand_each(const std::vector<std::string>& patterns,
+                                                         const std::string& folder, FolderLists& lists) {
+  std::vector<Result<std::vector<ListedFile>>> out;
   GlobBudget budget;
   const bool ask = count_named(patterns) <= max_files_asked;
   for (const std::string& pattern : patterns) {
-    out.push_back(expand_one(pattern, folder, budget, ask));
+    out.push_back(expand_one(pattern, folder, budget, ask, lists));
     if (budget.names < 0) break;
   }
   return out;
@@ -212,9 +225,10 @@ std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std:
 Result<std::vector<std::string>> expand(const std::vector<std::string>& patterns, const std::string& folder) {
   std::vector<std::string> out;
   std::vector<Error> faults;
-  for (auto& found : expand_each(patterns, folder)) {
+  FolderLists lists;
+  for (auto& found : expand_each(patterns, folder, lists)) {
     if (found.ok())
-      std::move(found->begin(), found->end(), std::back_inserter(out));
+      std::ranges::transform(*found, std::back_inserter(out), [](ListedFile& file) { return std::move(file.path); });
     else
       faults.push_back(found.error());
   }
@@ -275,11 +289,12 @@ Result<std::vector<std::string>> find_files(const std::string& folder, std::stri
   FOREBAY_DO(check_path(folder));
   std::vector<std::string> out;
   if (FileSystem* const system = stores::file_system_of(folder)) {
-    FOREBAY_TRY(out, stores::list(*system, folder.ends_with('/') ? folder : folder + "/", true));
+    FOREBAY_TRY(auto files, stores::list(*system, folder.ends_with('/') ? folder : folder + "/", true));
     const std::string hidden = fmt::format("/{}/", store_folder);
-    std::erase_if(out, [&](const std::string& path) {
-      return !ends_with_in_any_case(base_name(path), suffix) || path.find(hidden) != std::string::npos;
-    });
+    for (ListedFile& file : files) {
+      if (ends_with_in_any_case(base_name(file.path), suffix) && file.path.find(hidden) == std::string::npos)
+        out.push_back(std::move(file.path));
+    }
     std::sort(out.begin(), out.end());
   } else {
     FOREBAY_TRY(out, find_local_files(folder, suffix));

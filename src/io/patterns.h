@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <forebay/error.h>
@@ -12,15 +15,26 @@
 
 namespace forebay::io {
 
-/// Returns the result of io::expand for each pattern by itself. A pattern that takes too much work ends the list. A
-/// folder that may not be read fails with Code::io, as it might have a match.
-[[nodiscard]] std::vector<Result<std::vector<std::string>>> expand_each(const std::vector<std::string>& patterns,
-                                                                        const std::string& folder);
+/// What folders of stores have, each asked for once. For one plan, on its thread.
+class FolderLists {
+ public:
+  /// The files of a folder, as of stores::list; they stay as long as this object.
+  [[nodiscard]] Result<std::span<const ListedFile>> of(FileSystem& system, const std::string& folder, bool deep);
+
+ private:
+  std::map<std::pair<std::string, bool>, std::vector<ListedFile>> lists_;
+};
+
+/// Returns the result of io::expand for each pattern by itself, with the versions that lists of stores tell. A pattern
+/// that takes too much work ends the list. A folder that may not be read fails with Code::io, as it might have a match.
+[[nodiscard]] std::vector<Result<std::vector<ListedFile>>> expand_each(const std::vector<std::string>& patterns,
+                                                                       const std::string& folder, FolderLists& lists);
 
 /// Returns the files of a file system that a pattern names, sorted bytewise: `*`, `?` and `[…]` within a segment of the
 /// path, `**` for any number of segments. The scheme and what stands before the first wildcard's folder are as they
 /// are.
-[[nodiscard]] Result<std::vector<std::string>> matching_files(FileSystem& system, const std::string& pattern);
+[[nodiscard]] Result<std::vector<ListedFile>> matching_files(FileSystem& system, const std::string& pattern,
+                                                             FolderLists& lists);
 
 /// The path that one text of a list of files names: the text has no wildcard, or a `\` before each. Empty for a
 /// pattern, and for a text that ends in "@N". Nothing is asked of the file system.

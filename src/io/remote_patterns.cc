@@ -50,21 +50,33 @@ bool fits(std::span<const std::string> pattern, std::span<const std::string> nam
 
 }  // namespace
 
-Result<std::vector<std::string>> matching_files(FileSystem& system, const std::string& pattern) {
+Result<std::span<const ListedFile>> FolderLists::of(FileSystem& system, const std::string& folder, bool deep) {
+  const auto key = std::pair{folder, deep};
+  auto found = lists_.find(key);
+  if (found == lists_.end()) {
+    FOREBAY_TRY(auto files, stores::list(system, folder, deep));
+    found = lists_.emplace(key, std::move(files)).first;
+  }
+  return std::span<const ListedFile>{found->second};
+}
+
+Result<std::vector<ListedFile>> matching_files(FileSystem& system, const std::string& pattern, FolderLists& lists) {
   const std::size_t slash = pattern.rfind('/', first_wildcard(pattern));
   const std::string folder = unescaped(pattern.substr(0, slash + 1));
   const Segments segments = split(std::string_view{pattern}.substr(slash + 1));
   const bool deep = segments.size() > 1 || segments.front() == "**";
-  FOREBAY_TRY(const auto all, stores::list(system, folder, deep));
-  std::vector<std::string> out;
-  for (const std::string& path : all) {
+  FOREBAY_TRY(const auto all, lists.of(system, folder, deep));
+  std::vector<ListedFile> out;
+  for (const ListedFile& file : all) {
+    const std::string& path = file.path;
     if (!path.starts_with(folder))
       return Error{Code::internal, fmt::format("a file system listed '{}' in the folder '{}'", path, folder)};
     const Segments name = split(std::string_view{path}.substr(folder.size()));
-    if (std::ranges::find(name, store_folder) == name.end() && fits(segments, name)) out.push_back(path);
+    if (std::ranges::find(name, store_folder) == name.end() && fits(segments, name)) out.push_back(file);
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  std::ranges::sort(out, {}, &ListedFile::path);
+  const auto same = [](const ListedFile& one, const ListedFile& other) { return one.path == other.path; };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
   return out;
 }
 

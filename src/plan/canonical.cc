@@ -13,7 +13,7 @@
 #include "io/paths.h"
 #include "io/patterns.h"
 #include "plan/bind/stages.h"
-#include "plan/build.h"
+#include "plan/builder/build.h"
 #include "plan/document/branch_document.h"
 #include "plan/document/names.h"
 #include "plan/loader/lower.h"

@@ -37,13 +37,16 @@ std::vector<Listed> named_files(const Json& paths, const std::string& folder, st
 }
 
 /// Adds the files that match the patterns. A pattern without a match is a fault of the source's `bind`.
-void add_matches(const std::vector<const Json*>& patterns, const std::string& folder, std::vector<Listed>& out) {
+/// What has come with its version was there a moment ago.
+void add_matches(const std::vector<const Json*>& patterns, const BindContext& context, std::vector<Listed>& out) {
   std::vector<std::string> texts;
   for (const Json* pattern : patterns) texts.push_back(pattern->string());
-  const auto found = io::expand_each(texts, folder);
+  const auto found = io::expand_each(texts, context.folder, *context.lists);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!found[i].ok()) continue;
-    for (const std::string& path : *found[i]) out.push_back({path, patterns[i]});
+    for (const ListedFile& file : *found[i]) {
+      if (!file.version) out.push_back({file.path, patterns[i]});
+    }
   }
 }
 
@@ -56,28 +59,33 @@ const FieldInfo* paths_field(const Description& source) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-BindContext with_files(BindContext context) {
-  context.open = [](const std::string& path) -> Result<std::shared_ptr<const io::RandomAccessFile>> {
-    FOREBAY_TRY(auto file, engine::open_file(path));
+BindContext with_files(BindContext context, const std::shared_ptr<engine::KnownVersions>& known) {
+  context.open = [known](const std::string& path) -> Result<std::shared_ptr<const io::RandomAccessFile>> {
+    FOREBAY_TRY(auto file, engine::open_file(path, known));
     return std::shared_ptr<const io::RandomAccessFile>{std::move(file)};
+  };
+  context.lists = std::make_shared<io::FolderLists>();
+  if (!known) return context;
+  context.listed = [known](const ListedFile& file) {
+    known->add(file.path, {.size = file.version->size, .version = file.version->version});
   };
   return context;
 }
 
-void check_files(const Json& paths, const std::string& folder, const engine::OnCorrupt& policy, FileChecks checks,
-                 Faults& faults) {
+void check_files(const Json& paths, const BindContext& context, const engine::OnCorrupt& policy, FileChecks checks,
+                 const std::shared_ptr<engine::KnownVersions>& known, Faults& faults) {
   std::vector<const Json*> patterns;
   const std::size_t max = checks == FileChecks::few ? io::max_files_asked + 1 : SIZE_MAX;
-  std::vector<Listed> files = named_files(paths, folder, max, patterns);
+  std::vector<Listed> files = named_files(paths, context.folder, max, patterns);
   if (checks == FileChecks::few && files.size() > io::max_files_asked) return;
-  if (checks == FileChecks::all) add_matches(patterns, folder, files);
+  if (checks == FileChecks::all) add_matches(patterns, context, files);
   const std::size_t before = faults.size();
   std::unordered_set<std::string_view> asked;
   std::vector<std::string> requested;  // and asked for together
   for (const Listed& file : files) {
     if (stores::file_system_of(file.path) != nullptr) requested.push_back(file.path);
   }
-  const auto answers = engine::find_files(requested);
+  const auto answers = engine::find_files(requested, {}, known);
   std::size_t next = 0;
   for (const auto& [path, item] : files) {
     const bool local = stores::file_system_of(path) == nullptr;

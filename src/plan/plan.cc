@@ -6,7 +6,7 @@
 #include "config/document.h"
 #include "engine/program/plan_access.h"
 #include "io/paths.h"
-#include "plan/build.h"
+#include "plan/builder/build.h"
 #include "plan/loader/lower.h"
 
 namespace forebay {

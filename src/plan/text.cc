@@ -10,6 +10,7 @@
 
 #include "plan/bind/outputs.h"
 #include "plan/bind/record_columns.h"
+#include "plan/builder/bound_document.h"
 #include "plan/document/names.h"
 #include "plan/document/shard.h"
 
@@ -313,6 +314,24 @@ std::vector<PlanStage> stages_of(const PlanText& plan, const std::vector<std::st
                                program.deterministic ? "" : ", order may depend on timing",
                                corruption_text(program.on_corrupt), shard_text(program.shard)));
   return lines.take();
+}
+
+PlanText text_of(const BoundDocument& document, const engine::Program& program) {
+  const auto add_branches = [](const BoundDocument& whole, PlanText& out) {
+    for (std::size_t i = 0; i < whole.branches.each.size(); ++i)
+      out.branches.push_back(text_of(*whole.branches.each[i], out.program->branches[i]));
+  };
+  PlanText out{.program = &program, .stages = &document.stages, .branches = {}, .before = {}};
+  add_branches(document, out);
+  if (!document.made) return out;
+  const engine::Program* made = program.made.get();
+  for (std::size_t i = document.made->stretches.size(); i-- > 0; made = made->made.get()) {
+    const BoundDocument& each = *document.made->stretches[i];
+    PlanText before{.program = made, .stages = &each.stages, .branches = {}, .before = {}};
+    add_branches(each, before);
+    out.before.insert(out.before.begin(), std::move(before));
+  }
+  return out;
 }
 
 }  // namespace forebay::plan

@@ -11,6 +11,8 @@
 
 namespace forebay::plan {
 
+struct BoundDocument;  // plan/builder/bound_document.h
+
 /// The visible columns: "name dtype shape, …".
 [[nodiscard]] std::string columns_text(const Schema& schema);
 
@@ -21,6 +23,9 @@ struct PlanText {
   std::vector<PlanText> branches;  ///< Of a combination.
   std::vector<PlanText> before;    ///< The stretches whose rows are the source.
 };
+
+/// That of a document, for what its parts are planned to be.
+[[nodiscard]] PlanText text_of(const BoundDocument& document, const engine::Program& program);
 
 /// The stages of a plan, with their options and where they run.
 [[nodiscard]] std::vector<PlanStage> stages_of(const PlanText& plan, const std::vector<std::string>& inputs,

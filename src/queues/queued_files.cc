@@ -44,10 +44,10 @@ void FileJob::read_bytes(std::size_t count) {
   std::get<Read>(*what).answer(count);
 }
 
-void FileJob::listed(std::vector<std::string> paths) {
+void FileJob::listed(std::vector<ListedFile> files) {
   if (list() == nullptr) return;
   const auto what = std::move(what_);
-  std::get<List>(*what).answer(std::move(paths));
+  std::get<List>(*what).answer(std::move(files));
 }
 
 void FileJob::fail(const Error& error) {

@@ -122,7 +122,7 @@ Result<FixedLayout> layout_of(const FixedLength& options, const std::vector<std:
 }
 
 Result<Source> bind_fixed_length(const FixedLength& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   FOREBAY_TRY(FixedLayout layout, layout_of(options, files, context));
   const FixedLength& sizes = layout.options;
   std::string signature =

@@ -128,7 +128,7 @@ class LinesFormat final : public Format {
 };
 
 Result<Source> bind_lines(const Lines& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   return Source{.files = std::move(files),
                 .compression = options.compression,
                 .format = std::make_shared<LinesFormat>(options),

@@ -11,21 +11,26 @@
 
 namespace forebay::sources {
 
-Result<std::vector<std::string>> source_files(const Paths& files, const std::string& folder) {
+Result<std::vector<std::string>> source_files(const Paths& files, const BindContext& context) {
   if (files.empty()) return Error{Code::config, Detail::invalid_argument, "names no file"}.at(Field{"files"});
   std::vector<std::string> out;
   if (std::ranges::all_of(files, io::is_plain_name)) {
     out.reserve(files.size());
-    for (const std::string& name : files) out.push_back(io::resolve(name, folder));
+    for (const std::string& name : files) out.push_back(io::resolve(name, context.folder));
     return out;
   }
   std::vector<Error> faults;
-  auto each = io::expand_each(files, folder);
+  io::FolderLists lists;
+  auto each = io::expand_each(files, context.folder, context.lists ? *context.lists : lists);
   for (std::size_t i = 0; i < each.size(); ++i) {
-    if (each[i].ok())
-      std::move(each[i]->begin(), each[i]->end(), std::back_inserter(out));
-    else
+    if (!each[i].ok()) {
       faults.push_back(each[i].error().at(Field{"files", std::to_string(i)}));
+      continue;
+    }
+    for (ListedFile& file : *each[i]) {
+      if (file.version && context.listed) context.listed(file);
+      out.push_back(std::move(file.path));
+    }
   }
   if (!faults.empty()) return Error::all(std::move(faults));
   return out;

@@ -160,7 +160,7 @@ class TarFormat final : public Format {
 };
 
 Result<Source> bind_tar(const Tar& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   return Source{.files = std::move(files),
                 .compression = options.compression,
                 .format = std::make_shared<TarFormat>(options),

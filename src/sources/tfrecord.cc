@@ -172,7 +172,7 @@ class TfrecordFormat final : public Format {
 };
 
 Result<Source> bind(const TfRecord& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   const Framing framing{.max_record_bytes = options.max_record_bytes,
                         .tolerate_partial_header = options.tolerate_partial_header,
                         .allow_trailing_zeros = options.allow_trailing_zeros};

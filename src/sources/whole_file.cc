@@ -90,7 +90,7 @@ Result<LabelledFiles> labels_by_folder(const std::vector<std::string>& files, co
 }
 
 Result<Source> bind_whole_file(const WholeFile& options, const BindContext& context) {
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   const bool labels = options.label_from == LabelFrom::folder;
   if (labels && options.label.empty())
     return Error{Code::config, Detail::invalid_argument, "a name must not be empty"}.at(Field{"label"});

@@ -102,8 +102,8 @@ bool goes_on() {
   return !go_on || go_on();
 }
 
-Result<std::vector<std::string>> list(FileSystem& system, const std::string& folder, bool deep) {
-  return waited<std::vector<std::string>>([&](auto answer) { system.list(folder, deep, std::move(answer)); });
+Result<std::vector<ListedFile>> list(FileSystem& system, const std::string& folder, bool deep) {
+  return waited<std::vector<ListedFile>>([&](auto answer) { system.list(folder, deep, std::move(answer)); });
 }
 
 Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes) {

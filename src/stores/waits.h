@@ -12,7 +12,7 @@
 namespace forebay::stores {
 
 /// The files in a folder, which ends with `/`; `deep`: and below it.
-[[nodiscard]] Result<std::vector<std::string>> list(FileSystem& system, const std::string& folder, bool deep);
+[[nodiscard]] Result<std::vector<ListedFile>> list(FileSystem& system, const std::string& folder, bool deep);
 
 /// The bytes of a file. Fails with Code::data when it has more than `max_bytes`.
 [[nodiscard]] Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes);

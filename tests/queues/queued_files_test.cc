@@ -25,7 +25,9 @@ TEST(QueuedFiles, GiveEachRequestToOneThreadAndItsAnswerToWhoAsked) {
   system->find("a", [&](auto version) { found = *version; });
   system->read({.path = "a", .version = {}, .offset = 3, .out = bytes, .memory = {}, .wanted = run},
                [&](auto got) { count = *got; });
-  system->list("f/", true, [&](auto paths) { listed = *paths; });
+  system->list("f/", true, [&](auto files) {
+    for (const ListedFile& file : *files) listed.push_back(file.path);
+  });
   EXPECT_TRUE(files.needs_thread());
   FileJob find = *files.take();
   EXPECT_TRUE(find.is_find() && find.path() == "a" && find.read() == nullptr && find.list() == nullptr);
@@ -44,7 +46,7 @@ TEST(QueuedFiles, GiveEachRequestToOneThreadAndItsAnswerToWhoAsked) {
   EXPECT_EQ(bytes[3], std::byte{'z'});
   FileJob list = *files.take();
   EXPECT_TRUE(list.list()->deep);
-  list.listed({"f/b", "f/a"});
+  list.listed({{.path = "f/b", .version = {}}, {.path = "f/a", .version = {}}});
   EXPECT_EQ(listed, (std::vector<std::string>{"f/b", "f/a"}));
 }
 

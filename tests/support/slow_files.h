@@ -105,10 +105,14 @@ class SlowFiles final : public FileSystem {
 
   [[nodiscard]] bool lists() const override { return true; }
   void list(const std::string& folder, bool deep, Listed listed) override {
-    std::vector<std::string> out;
+    std::vector<ListedFile> out;
     std::error_code missing;
     for (std::filesystem::recursive_directory_iterator at{local(folder), missing}, end; at != end; ++at) {
-      if (at->is_regular_file()) out.push_back(path(at->path().string()));
+      if (at->is_regular_file()) {
+        const auto identity = io::File::identity_at(at->path().string());
+        out.push_back({.path = path(at->path().string()), .version = {}});
+        if (identity.ok()) out.back().version = version_of(*identity);
+      }
       if (!deep) at.disable_recursion_pending();
     }
     listed(std::move(out));

@@ -222,8 +222,9 @@ struct Program {
   bool takes_batches = false;  ///< A combination whose branches mark their batches: a turn is a whole batch.
   bool makes_rows = false;     ///< Its batches are the rows of another plan: no device copies from them.
   bool repeat = false;         ///< Of a branch: it begins its next epoch by itself.
-  std::vector<MergedColumn> merged;           ///< The columns in `decoded` of a combination.
-  std::shared_ptr<KnownVersions> known = {};  ///< Of the files of stores; null: each run asks for them.
+  std::vector<MergedColumn> merged;  ///< The columns in `decoded` of a combination.
+  /// Of the files of stores: what the plan has found, and of a loader what its runs have, too. Null: nothing.
+  std::shared_ptr<KnownVersions> known = {};
   std::uint64_t stream = 0;  ///< Hash of all that a state compares of a plan; shards by file or element have their own.
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,13 +15,22 @@
 
 namespace forebay::engine {
 
-/// The versions of files of stores, as the runs of one loader have found them since it was started or restored: a run
-/// that `seek` begins asks for none again. What reads a range finds out that a file was replaced since then. Versions
-/// that a store does not tell are not kept. Thread-safe.
+/// The versions of files of stores, as the plan has found them in lists and when it looked into files, and as the runs
+/// of one loader have found them since it was started or restored: a run that `seek` begins asks for none again. What
+/// reads a range finds out that a file was replaced since then. Versions that a store does not tell are not kept.
+/// Thread-safe.
 class KnownVersions {
  public:
   using Identity = io::RandomAccessFile::Identity;
 
+  [[nodiscard]] std::shared_ptr<KnownVersions> copy() const EXCLUDES(mutex_) {
+    auto out = std::make_shared<KnownVersions>();
+    const Lock lock{mutex_};
+    const Lock of_copy{out->mutex_};
+    out->versions_ = versions_;
+    out->without_indexes_ = without_indexes_;
+    return out;
+  }
   void add(const std::string& path, const Identity& found) EXCLUDES(mutex_) {
     if (found.version == 0) return;
     const Lock lock{mutex_};

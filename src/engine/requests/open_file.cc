@@ -40,8 +40,11 @@ Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
   return std::unique_ptr<io::RandomAccessFile>{std::move(file)};
 }
 
-Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path) {
-  return open_file(path, std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_look)));
+Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
+                                                        const std::shared_ptr<KnownVersions>& known) {
+  const auto requests = std::make_shared<Requests>(std::make_shared<BufferPool>(memory_to_look));
+  requests->know(known);
+  return open_file(path, requests);
 }
 
 std::vector<Result<io::RandomAccessFile::Identity>> find_files(std::span<const std::string> paths,

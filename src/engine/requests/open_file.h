@@ -20,8 +20,9 @@ namespace forebay::engine {
 /// io::File::open, or with the error of the FileSystem. Throws Closed as `requests` does.
 [[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
                                                                       const std::shared_ptr<Requests>& requests);
-/// The same with requests of its own, for a few reads.
-[[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path);
+/// The same with requests of its own, for a few reads. `known` as of Requests.
+[[nodiscard]] Result<std::unique_ptr<io::RandomAccessFile>> open_file(const std::string& path,
+                                                                      const std::shared_ptr<KnownVersions>& known = {});
 
 /// The present version of each of these files, which are not local: all are asked for together. `go_on` is asked about
 /// every 20 ms; false ends the wait: throws Closed.

@@ -61,7 +61,7 @@ class Loader::Running {
  public:
   Running(const Plan& plan, const RunOptions& options)
       : planned_{plan},
-        plan_{engine::finding_files_once(plan)},
+        plan_{engine::finding_files_once(plan, engine::FindFiles::as_planned)},
         options_{options},
         generation_{engine::fork_generation()},
         scheduler_{run_from(plan_, {})},
@@ -73,7 +73,11 @@ class Loader::Running {
 
   [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] const Plan& planned() const { return planned_; }
+  [[nodiscard]] Plan to_restore() EXCLUDES(mutex_) {
+    const engine::Lock lock{mutex_};
+    const auto files = std::exchange(used_, true) ? engine::FindFiles::anew : engine::FindFiles::as_planned;
+    return engine::finding_files_once(planned_, files);
+  }
   /// The current scheduler. A restart replaces it while other threads may read counters or close.
   [[nodiscard]] std::shared_ptr<engine::Scheduler> scheduler() const EXCLUDES(mutex_) {
     const engine::Lock lock{mutex_};
@@ -116,6 +120,7 @@ class Loader::Running {
   void take() EXCLUDES(mutex_) {
     const engine::Lock lock{mutex_};
     if (!after_ahead_) return;
+    used_ = true;
     position_ = *std::exchange(after_ahead_, std::nullopt);
     ahead_.reset();
   }
@@ -258,6 +263,7 @@ class Loader::Running {
   std::shared_ptr<engine::Scheduler> scheduler_ GUARDED_BY(mutex_);
   std::shared_ptr<States> states_ GUARDED_BY(mutex_);  // made anew with the scheduler
   bool closed_ GUARDED_BY(mutex_) = false;
+  bool used_ GUARDED_BY(mutex_) = false;                            // it was restored, or a batch was taken
   std::shared_ptr<const Batch::Content> ahead_ GUARDED_BY(mutex_);  // was peeked at; null after `close`
   std::optional<engine::Position> after_ahead_ GUARDED_BY(mutex_);  // the position after it
   engine::Position position_ GUARDED_BY(mutex_);
@@ -366,7 +372,7 @@ void LoaderAccess::end_epoch(Loader& loader) { loader.running_->end_epoch(); }
 
 engine::SourceSizes LoaderAccess::sizes(const Loader& loader) { return loader.running_->sizes(); }
 
-const Plan& LoaderAccess::planned(const Loader& loader) { return loader.running_->planned(); }
+Plan LoaderAccess::to_restore(const Loader& loader) { return loader.running_->to_restore(); }
 
 Result<void> LoaderAccess::restart(Loader& loader, const engine::Position& position, std::vector<std::int64_t> sizes,
                                    std::string notice, std::optional<Plan> plan) {

@@ -35,8 +35,9 @@ struct LoaderAccess {
   /// The sizes that the run's files had when it opened them. Those of the other files are asked for in the first call,
   /// and counted until the file is opened.
   [[nodiscard]] static engine::SourceSizes sizes(const Loader& loader);
-  /// The plan as the loader was started with it: without what restarts have changed.
-  [[nodiscard]] static const Plan& planned(const Loader& loader);
+  /// The plan as the loader was started with it, without what restarts have changed, for a run that begins now: files
+  /// are found anew when the loader was restored before, or a batch was taken.
+  [[nodiscard]] static Plan to_restore(const Loader& loader);
   /// `sizes`: of the files now, by number. `plan`: how the run goes on, when a restart has changed it or an earlier
   /// one.
   [[nodiscard]] static Result<void> restart(Loader& loader, const engine::Position& position,

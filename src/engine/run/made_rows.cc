@@ -292,11 +292,12 @@ void set_known(const std::shared_ptr<KnownVersions>& known, Program& out) {
 
 }  // namespace
 
-Plan finding_files_once(const Plan& plan) {
+Plan finding_files_once(const Plan& plan, FindFiles files) {
   if (!reads_stores(program_of(plan))) return plan;
   auto parts = std::make_shared<PlanAccess::Parts>(PlanAccess::parts(plan));
   auto program = std::make_shared<Program>(*parts->program);
-  set_known(std::make_shared<KnownVersions>(), *program);
+  const bool as_planned = program->known && files == FindFiles::as_planned;
+  set_known(as_planned ? program->known->copy() : std::make_shared<KnownVersions>(), *program);
   parts->program = std::move(program);
   return PlanAccess::make(std::move(parts));
 }

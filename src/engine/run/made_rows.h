@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -33,8 +34,10 @@ void set_made(const std::string& name, const std::shared_ptr<const Program>& mad
 /// Puts another program in the place of the one whose rows are the source of `out`.
 void replace_made(const std::shared_ptr<const Program>& made, Program& out);
 
+/// Whether files of stores are those that the plan has found, or are asked for again.
+enum class FindFiles : std::uint8_t { as_planned, anew };
 /// The plan, whose runs ask for the version of each file of a store once, all together (KnownVersions). A plan without
 /// such files is as it was.
-[[nodiscard]] Plan finding_files_once(const Plan& plan);
+[[nodiscard]] Plan finding_files_once(const Plan& plan, FindFiles files);
 
 }  // namespace forebay::engine

@@ -11,6 +11,7 @@
 
 #include "columns/scalar.h"
 #include "engine/order/shards/shard_counts.h"
+#include "plan/builder/bound_document.h"
 #include "plan/data_files.h"
 #include "plan/document/on_corrupt.h"
 #include "plan/document/shard.h"
@@ -41,7 +42,7 @@ void check_access(const BoundDocument& bound, Faults& faults) {
     const Json* epochs = bound.json.find("epochs");
     complain(epochs != nullptr ? *epochs : *stages.source_stage->options,
              fmt::format("the rows of '{}' can be read once, so 'epochs' must be 1{}", name,
-                         bound.combines == Combines::is_branch ? ", and the branch cannot repeat" : ""),
+                         bound.combines() == Combines::is_branch ? ", and the branch cannot repeat" : ""),
              faults);
   }
   const auto check = [&](const OrderStage& order) {
@@ -140,7 +141,7 @@ void check_after(const BoundDocument& bound, Faults& faults) {
 
 void check_skips(const BoundDocument& bound, Faults& faults) {
   const Json* const json = bound.json.find("on_corrupt");
-  if (json == nullptr || (!bound.columns.taking && bound.combines != Combines::is_branch)) return;
+  if (json == nullptr || (!bound.columns.taking && bound.combines() != Combines::is_branch)) return;
   if (bound.made) return;  // records are skipped where the rows are made
   Faults none;
   if (read_on_corrupt(*json, none).policy != engine::Corrupt::skip_row) return;

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "plan/builder/widenings.h"
 #include "plan/canonical.h"
-#include "plan/widenings.h"
 
 namespace forebay::plan {
 namespace {

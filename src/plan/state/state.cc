@@ -13,7 +13,6 @@
 #include "columns/crc32c.h"
 #include "engine/program/plan_access.h"
 #include "engine/run/loader_access.h"
-#include "engine/run/made_rows.h"
 #include "engine/run/states.h"
 #include "engine/tickets/finish/batch_content.h"
 #include "plan/document/names.h"
@@ -317,7 +316,7 @@ Result<Json> Loader::state_at(const Json& after) const {
 
 Result<void> Loader::restore(const Json& state, std::span<const std::string> accept) {
   FOREBAY_TRY(const plan::Accepted accepted, plan::Accepted::of(accept));
-  const Plan planned = engine::finding_files_once(LoaderAccess::planned(*this));
+  const Plan planned = LoaderAccess::to_restore(*this);
   std::vector<std::int64_t> now = engine::ask_sizes(engine::program_of(planned));
   FOREBAY_TRY(plan::Restart found, plan::read_states(planned, LoaderAccess::shard(*this), now, state, accepted));
   std::string notice = plan::notice_of(found.at, engine::program_of(found.plan));

@@ -183,7 +183,7 @@ Result<std::vector<std::string>> header_names(const CsvHeader& header, const std
 
 Result<Source> bind_csv(const Csv& options, const BindContext& context) {
   FOREBAY_TRY(const CsvRules rules, rules_of(options));
-  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(std::vector<std::string> files, source_files(options.files, context));
   CsvHeader header{options, rules};
   auto names = options.names;
   if (options.header && !files.empty()) {

@@ -30,12 +30,12 @@ Result<void> same_columns(const Schema& first, const Schema& next) {
 }
 
 /// The files of each array. Fails when there are not as many for each.
-Result<std::vector<std::vector<std::string>>> files_of_arrays(const ArrayFiles& arrays, const std::string& folder) {
+Result<std::vector<std::vector<std::string>>> files_of_arrays(const ArrayFiles& arrays, const BindContext& context) {
   if (arrays.empty()) return Error{Code::config, Detail::invalid_argument, "names no array"}.at(Field{"arrays"});
   std::vector<std::vector<std::string>> out;
   std::vector<Error> faults;
   for (const auto& [name, paths] : arrays) {
-    auto files = source_files(paths, folder);
+    auto files = source_files(paths, context);
     if (!files.ok()) {
       faults.push_back(
           Error{files.error().code(), files.error().detail(), files.error().message()}.at(Field{"arrays", name}));
@@ -119,7 +119,7 @@ Result<void> add_part(std::vector<StoredContent> contents, const std::string& na
 
 Result<Source> arrays_in_files(const ArrayFiles& arrays, std::int64_t max_bytes, const BindContext& context,
                                Result<ArrayLayout> (*parse)(std::span<const std::byte>)) {
-  FOREBAY_TRY(const auto files, files_of_arrays(arrays, context.folder));
+  FOREBAY_TRY(const auto files, files_of_arrays(arrays, context));
   auto source = std::make_shared<RowSource>();
   std::int64_t room = max_bytes;
   for (std::size_t part = 0; part < files.front().size(); ++part) {

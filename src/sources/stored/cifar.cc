@@ -46,7 +46,7 @@ Result<StoredContent> content_of(const std::string& path, std::int64_t classes, 
 Result<Source> bind_cifar(const Cifar& options, const BindContext& context) {
   if (options.classes != 10 && options.classes != 100)
     return Error{Code::config, Detail::invalid_argument, "must be 10 or 100"}.at(Field{"classes"});
-  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context));
   auto source = std::make_shared<RowSource>();
   std::int64_t room = options.max_bytes;
   for (const std::string& path : files) {

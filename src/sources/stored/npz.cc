@@ -88,7 +88,7 @@ Result<std::vector<StoredContent>> read_npz(const std::string& path, const std::
 }
 
 Result<Source> bind_npz(const Npz& options, const BindContext& context) {
-  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context.folder));
+  FOREBAY_TRY(const std::vector<std::string> files, source_files(options.files, context));
   auto source = std::make_shared<RowSource>();
   std::vector<std::string> names = options.arrays;
   std::int64_t room = options.max_bytes;

@@ -111,10 +111,8 @@ void Reply::add(std::string_view name, std::string_view value) {
 std::int64_t Reply::size() const { return range_ ? range_->size : length_; }
 
 /// FNV-1a. A weak ETag is the same version as the strong one: servers weaken it on the way.
-std::uint64_t Reply::version() const {
-  std::string_view text = etag_;
+std::uint64_t version_of(std::string_view text) {
   if (text.starts_with("W/")) text.remove_prefix(2);
-  if (text.empty()) text = last_modified_;
   if (text.empty()) return 0;
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;

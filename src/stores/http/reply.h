@@ -11,6 +11,9 @@
 
 namespace forebay::stores::http {
 
+/// The hash of an ETag, with its quotes, or of what else tells versions of a file apart. 0: of an empty text.
+[[nodiscard]] std::uint64_t version_of(std::string_view text);
+
 /// "bytes 0-9/100": which bytes of a file an answer has. A part that is "*" is -1.
 struct ContentRange {
   std::int64_t first = -1, last = -1, size = -1;
@@ -42,7 +45,7 @@ class Reply {
 
   /// The hash of what tells this version of the file from others: the ETag, else the time of the last change. 0:
   /// nothing.
-  [[nodiscard]] std::uint64_t version() const;
+  [[nodiscard]] std::uint64_t version() const { return version_of(etag_.empty() ? last_modified_ : etag_); }
 
  private:
   void begin(std::string_view line);

@@ -46,12 +46,12 @@ bool may_be_better_later(CURLcode code) {
 
 }  // namespace
 
-void Versions::remember(const std::string& path, const Reply& reply) {
-  Told told{.version = reply.version(), .condition = {}};
-  if (!reply.etag().empty()) {
-    if (!reply.etag().starts_with("W/")) told.condition = "If-Match: " + reply.etag();  // which compares strongly
-  } else if (!reply.last_modified().empty()) {
-    told.condition = "If-Unmodified-Since: " + reply.last_modified();
+void Versions::remember(const std::string& path, const std::string& etag, const std::string& last_modified) {
+  Told told{.version = version_of(etag.empty() ? last_modified : etag), .condition = {}};
+  if (!etag.empty()) {
+    if (!etag.starts_with("W/")) told.condition = "If-Match: " + etag;  // which compares strongly
+  } else if (!last_modified.empty()) {
+    told.condition = "If-Unmodified-Since: " + last_modified;
   }
   const std::lock_guard lock{mutex_};
   told_.insert_or_assign(path, std::move(told));
@@ -79,7 +79,7 @@ FileCall::FileCall(std::shared_ptr<Means> means, std::string path, Address addre
     : means_{std::move(means)}, path_{std::move(path)}, address_{std::move(address)}, home_{address_.origin} {}
 
 Error FileCall::about(Code code, Detail detail, std::string_view what) const {
-  return {code, detail, fmt::format("cannot {} '{}': {}", doing(), path_, what)};
+  return {code, detail, fmt::format("cannot {}: {}", attempt(), what)};
 }
 
 Answered FileCall::failed(Code code, Detail detail, std::string_view what) {
@@ -222,7 +222,7 @@ Step FindCall::judge(const Came& came) {
   }
   if (reply.status() == 416 && size > 0)
     return failed(Code::io, Detail::none, "the server refuses a range of the file: " + status_of(reply));
-  means().versions.remember(path(), reply);
+  means().versions.remember(path(), reply.etag(), reply.last_modified());
   found_(FileVersion{.size = size, .version = reply.version()});
   return Answered{};
 }

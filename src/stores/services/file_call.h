@@ -22,7 +22,7 @@ namespace forebay::stores::http {
 /// What servers have said to tell a version of a file by. Thread-safe.
 class Versions {
  public:
-  void remember(const std::string& path, const Reply& reply);
+  void remember(const std::string& path, const std::string& etag, const std::string& last_modified);
   /// The header that lets a server refuse the bytes of another version. Empty: there is none.
   [[nodiscard]] std::string condition(const std::string& path, std::uint64_t version);
 
@@ -71,7 +71,7 @@ class FileCall : public Call {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// An encoding that changes the bytes. Files with the end .gz may come with the name of their own compression.
   [[nodiscard]] bool is_recoded(const Reply& reply) const;
-  virtual std::string_view doing() const = 0;  ///< "open" or "read".
+  [[nodiscard]] virtual std::string attempt() const = 0;  ///< Such as "open 's3://bucket/name'".
 
  private:
   [[nodiscard]] Step redirected(const Came& came);
@@ -101,7 +101,7 @@ class FindCall final : public FileCall {
   [[nodiscard]] bool asks_otherwise() override;
   [[nodiscard]] Error gone() const override;
   void complete(Ask& ask) const override;
-  std::string_view doing() const override { return "open"; }
+  [[nodiscard]] std::string attempt() const override { return "open '" + path() + "'"; }
 
   const FileSystem::Found found_;
   bool head_;  // and else GET, of the first byte
@@ -124,7 +124,7 @@ class ReadCall final : public FileCall {
   [[nodiscard]] bool keep(const Came& came) override;
   [[nodiscard]] Error gone() const override;
   void complete(Ask& ask) const override;
-  std::string_view doing() const override { return "read"; }
+  [[nodiscard]] std::string attempt() const override { return "read '" + path() + "'"; }
   /// Why the body is not what was asked for. Empty: it is.
   [[nodiscard]] std::string wrong_with(const Reply& reply) const;
   [[nodiscard]] bool is_other_version(const Reply& reply) const;

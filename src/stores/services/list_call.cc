@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "stores/http/reply.h"
 #include "stores/services/list_page.h"
 
 namespace forebay::stores::http {
@@ -50,7 +51,7 @@ void ListCall::complete(Ask& ask) const {
 }
 
 Error ListCall::gone() const {
-  return {Code::io, Detail::not_found, fmt::format("cannot list '{}{}': there is no such bucket", path(), prefix_)};
+  return {Code::io, Detail::not_found, fmt::format("cannot {}: there is no such bucket", attempt())};
 }
 
 Step ListCall::judge(const Came& came) {
@@ -59,11 +60,15 @@ Step ListCall::judge(const Came& came) {
     return failed(Code::io, Detail::none, "the server gives no list");
   auto page = ListPage::of(xml);
   if (!page.ok()) return failed(Code::io, Detail::none, page.error().message());
-  for (std::string& key : page->keys) {
-    if (!key.ends_with('/') && key.starts_with(prefix_)) names_.push_back(path() + key);  // others mark folders
+  for (const ListPage::File& file : page->files) {
+    if (file.key.ends_with('/') || !file.key.starts_with(prefix_)) continue;  // marks a folder
+    ListedFile& listed = files_.emplace_back(ListedFile{.path = path() + file.key, .version = {}});
+    if (file.etag.empty() || file.size < 0) continue;
+    listed.version = {.size = file.size, .version = version_of(file.etag)};
+    means().versions.remember(listed.path, file.etag, {});
   }
   if (page->next.empty()) {
-    listed_(std::move(names_));
+    listed_(std::move(files_));
     return Answered{};
   }
   if (page->next == token_) return failed(Code::io, Detail::none, "the server gives the same page of the list again");

@@ -10,7 +10,7 @@
 
 namespace forebay::stores::http {
 
-/// Asks for the names of the files in a folder of a bucket, page by page.
+/// Asks for the names and the versions of the files in a folder of a bucket, page by page.
 class ListCall final : public FileCall {
  public:
   /// `folder`: "s3://bucket/" and a prefix; `address`: of the bucket.
@@ -24,7 +24,7 @@ class ListCall final : public FileCall {
   [[nodiscard]] Step judge(const Came& came) override;
   [[nodiscard]] Error gone() const override;
   void complete(Ask& ask) const override;
-  std::string_view doing() const override { return "list"; }
+  [[nodiscard]] std::string attempt() const override { return "list '" + path() + prefix_ + "'"; }
 
   const FileSystem::Listed listed_;
   const std::string prefix_;
@@ -32,7 +32,7 @@ class ListCall final : public FileCall {
   const std::unique_ptr<std::vector<std::byte>> page_;
   std::string token_;
   int pages_ = 0;
-  std::vector<std::string> names_;
+  std::vector<ListedFile> files_;
 };
 
 /// `text` with all but letters, digits, `-`, `_`, `.`, `~` and those of `keep` as %XX.

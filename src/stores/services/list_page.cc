@@ -96,6 +96,13 @@ std::optional<std::string> decoded(std::string_view text) {
   return out;
 }
 
+/// -1: it is no number.
+std::int64_t size_in(std::string_view text) {
+  std::int64_t out = -1;
+  const char* const end = text.data() + text.size();
+  return std::from_chars(text.data(), end, out).ptr == end ? out : -1;
+}
+
 }  // namespace
 
 Result<ListPage> ListPage::of(std::string_view xml) {
@@ -103,13 +110,17 @@ Result<ListPage> ListPage::of(std::string_view xml) {
   std::string problem;
   std::string truncated;
   bool is_list = false;
+  File file;
   Elements elements{[&](const std::string& path, const std::string& text) {
     if (path == "ListBucketResult") is_list = true;
     if (path == "ListBucketResult/IsTruncated") truncated = text;
     if (path == "ListBucketResult/NextContinuationToken") out.next = text;
+    if (path == "ListBucketResult/Contents/ETag") file.etag = text;
+    if (path == "ListBucketResult/Contents/Size") file.size = size_in(text);
+    if (path == "ListBucketResult/Contents") out.files.push_back(std::exchange(file, {}));
     if (path != "ListBucketResult/Contents/Key") return;
     if (auto key = decoded(text)) {
-      out.keys.push_back(*std::move(key));
+      file.key = *std::move(key);
     } else {
       problem = fmt::format("the name '{}' has a broken escape", text);
     }

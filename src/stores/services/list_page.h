@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,12 @@ namespace forebay::stores::http {
 
 /// A page of the list of a bucket: an answer to ListObjectsV2 with `encoding-type=url`.
 struct ListPage {
-  std::vector<std::string> keys;
+  struct File {
+    std::string key;
+    std::string etag;        ///< With its quotes. Empty: not said.
+    std::int64_t size = -1;  ///< Bytes. -1: not said.
+  };
+  std::vector<File> files;
   std::string next;  ///< The token of the page after it. Empty: it is the last.
 
   /// Fails with Code::io for a text that is none.

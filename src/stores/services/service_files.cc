@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/services/service_files.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -100,7 +101,25 @@ void ServiceFiles::list(const std::string& folder, bool deep, Listed listed) {
   if (!lists()) return FileSystem::list(folder, deep, std::move(listed));
   auto address = allowed(folder.substr(0, folder.find('/', folder.find("://") + 3) + 1));  // of the bucket
   if (!address.ok()) return listed(address.error());
-  begin(std::make_unique<ListCall>(this_process().means, folder, *std::move(address), deep, std::move(listed)));
+  begin(std::make_unique<ListCall>(this_process().means, folder, *std::move(address), deep,
+                                   [this, listed = std::move(listed)](Result<std::vector<ListedFile>> files) {
+                                     check_first(std::move(files), listed);
+                                   }));
+}
+
+/// The versions of a list count when the first of them is what the file itself says: some servers make ETags of two
+/// kinds.
+void ServiceFiles::check_first(Result<std::vector<ListedFile>> files, const Listed& listed) {
+  if (!files.ok()) return listed(std::move(files));
+  const auto told = std::ranges::find_if(*files, [](const ListedFile& file) { return file.version.has_value(); });
+  if (told == files->end()) return listed(std::move(files));
+  const std::string path = told->path;
+  find(path, [files = *std::move(files), first = *told->version, listed](const Result<FileVersion>& found) mutable {
+    if (!found.ok() || found->size != first.size || found->version != first.version) {
+      for (ListedFile& file : files) file.version.reset();
+    }
+    listed(std::move(files));
+  });
 }
 
 }  // namespace forebay::stores::http

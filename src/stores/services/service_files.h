@@ -33,6 +33,7 @@ class ServiceFiles final : public FileSystem {
   [[nodiscard]] Mine& this_process();
   [[nodiscard]] Result<Address> allowed(const std::string& path) const;
   void begin(std::unique_ptr<Call> call);
+  void check_first(Result<std::vector<ListedFile>> files, const Listed& listed);
 
   const Library& library_;
   const std::shared_ptr<Service> service_;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/stretches.h"
+#include "plan/builder/stretches.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "plan/branch_batches.h"
-#include "plan/widenings.h"
+#include "plan/builder/branch_batches.h"
+#include "plan/builder/plan_builder.h"
+#include "plan/builder/widenings.h"
+#include "plan/data_files.h"
 
 namespace forebay::plan {
 
@@ -45,8 +47,8 @@ class Stretches {
     return finish(0, nullptr, faults);
   }
 
-  std::unique_ptr<PlanBuilder> branch;  ///< What was found for a branch,
-  std::optional<Plan> plan;             ///< and for a document.
+  std::unique_ptr<BoundDocument> branch;  ///< What was found for a branch,
+  std::optional<Plan> plan;               ///< and for a document.
   [[nodiscard]] const Faults& fewest() const { return fewest_; }
 
  private:
@@ -93,7 +95,8 @@ class Stretches {
         std::make_unique<PlanBuilder>(stretch(from, steps_.size(), before, false), written_, planning_, before);
     if (is_branch_) {
       builder->bind_branch(document_);
-      if (builder->faults().empty() && from == end_) branch = std::move(builder);
+      if (builder->faults().empty() && from == end_)
+        branch = std::make_unique<BoundDocument>(std::move(*builder).bound());
       if (branch) return true;
     } else {
       plan = builder->run();
@@ -126,7 +129,7 @@ class Stretches {
     if (before) out->stretches = before->stretches;
     out->source = builder->source_of_rows(program);
     out->program = program;
-    out->stretches.push_back(std::move(builder));
+    out->stretches.push_back(std::make_shared<const BoundDocument>(std::move(*builder).bound()));
     return out;
   }
 
@@ -308,19 +311,21 @@ class Stretches {
 
 }  // namespace
 
-std::unique_ptr<PlanBuilder> bound_branch(const Json& written, const Planning& planning, const PipelineDocument& whole,
-                                          const std::string& batch_end) {
+std::unique_ptr<BoundDocument> bound_branch(const Json& written, const Planning& planning,
+                                            const PipelineDocument& whole, const std::string& batch_end,
+                                            Faults& faults) {
   const Json& batched = with_batches_of_branches(written, planning.registry, planning.moved);
   const Json& branch = with_widenings_moved(batched, planning.registry, planning.moved);
-  auto out = std::make_unique<PlanBuilder>(branch, planning);
-  out->bind_branch(whole);
-  if (out->faults().empty()) return out;
-  Faults ignored;
-  const PipelineDocument document = around_branch(whole, read_branch(branch, ignored));
-  Stretches stretches{branch, planning, document, DocumentKind::branch, batch_end};
-  if (stretches.run(out->faults())) return std::move(stretches.branch);
-  out->tell(stretches.fewest());
-  return out;
+  PlanBuilder builder{branch, planning};
+  builder.bind_branch(whole);
+  if (!builder.faults().empty()) {
+    Faults ignored;
+    const PipelineDocument document = around_branch(whole, read_branch(branch, ignored));
+    Stretches stretches{branch, planning, document, DocumentKind::branch, batch_end};
+    if (stretches.run(builder.faults())) return std::move(stretches.branch);
+    faults = stretches.fewest();
+  }
+  return std::make_unique<BoundDocument>(std::move(builder).bound());
 }
 
 std::optional<Plan> plan_in_stretches(const Json& written, const Planning& planning, Faults& faults) {
@@ -343,7 +348,9 @@ std::optional<Plan> plan_in_stretches(const Json& written, const Planning& plann
 Result<Plan> build(const Json& document, const BindContext& context, const Registry& registry,
                    std::optional<FileChecks> checks) {
   std::deque<Json> moved;
-  const Planning planning{.context = context, .registry = registry, .checks = checks, .moved = moved};
+  const auto known = std::make_shared<engine::KnownVersions>();
+  const BindContext finding = with_files(context, known);
+  const Planning planning{.context = finding, .registry = registry, .known = known, .checks = checks, .moved = moved};
   const Json& written = with_batches_of_branches(document, registry, moved);
   PlanBuilder whole{written, planning};
   if (auto plan = whole.run()) return *std::move(plan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/branch_batches.h"
+#include "plan/builder/branch_batches.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "plan/bind/stages.h"
+#include "plan/builder/widenings.h"
 #include "plan/document/faults.h"
-#include "plan/widenings.h"
 
 #include <forebay/batchers/batch_ends.h>
 

@@ -9,7 +9,10 @@
 #include "plan/bind/attributes.h"
 #include "plan/bind/branch_program.h"
 #include "plan/bind/taking.h"
-#include "plan/plan_builder.h"
+#include "plan/builder/branches.h"
+#include "plan/builder/made_source.h"
+#include "plan/builder/plan_builder.h"
+#include "plan/builder/plan_hash.h"
 
 #include <forebay/batchers/batch_ends.h>
 #include <forebay/messages.h>
@@ -32,16 +35,16 @@ void set_padding(const Padding& padding, ColumnSpec& spec) {
 
 /// The rows of a batch are delivered as they are: dense, or one after the other.
 void PlanBuilder::deliver_rows() {
-  for (const engine::Output& output : columns_.outputs) {
+  for (const engine::Output& output : bound_.columns.outputs) {
     if (!output.spec.parts.empty()) {
-      complain(*stages_.source_stage->options,
+      complain(*bound_.stages.source_stage->options,
                fmt::format("the rows of tensor {} have parts of their own, and stages that need the rows first can do "
                            "nothing with those; deliver it padded or as plain lists",
                            quote(output.spec.name)),
                faults_);
     }
   }
-  for (std::vector<engine::Output>* const list : {&columns_.batched, &columns_.outputs}) {
+  for (std::vector<engine::Output>* const list : {&bound_.columns.batched, &bound_.columns.outputs}) {
     for (engine::Output& output : *list) {
       if (output.padding) set_padding(*output.padding, output.spec);
       output.padding.reset();
@@ -53,12 +56,12 @@ void PlanBuilder::deliver_rows() {
 
 /// The batches of a branch come through the combination as they are.
 void PlanBuilder::mark_batches(const std::string& batch_end) {
-  const Json& options = *stages_.batch_stage->options;
-  const Batching& batching = columns_.batching;
+  const Json& options = *bound_.stages.batch_stage->options;
+  const Batching& batching = bound_.columns.batching;
   const auto refuse = [&](std::string_view what, std::string_view instead) {
     complain(options,
-             fmt::format("'{}' {}, which does not come through a combination; {}", stages_.batch_stage->plugin, what,
-                         instead),
+             fmt::format("'{}' {}, which does not come through a combination; {}", bound_.stages.batch_stage->plugin,
+                         what, instead),
              faults_);
   };
   if (batching.lanes > 0) refuse("keeps states of sequences from batch to batch", "put it behind the combination");
@@ -66,10 +69,10 @@ void PlanBuilder::mark_batches(const std::string& batch_end) {
   if (batching.pads_to > 0 || batching.remainder == Remainder::pad)
     refuse("fills its last batch up with empty rows", "set `remainder` to \"keep\" or \"drop\"");
   const auto pads = [this](ColumnId id) {
-    const auto batched = std::ranges::find(columns_.batched, id, &engine::Output::id);
-    return batched != columns_.batched.end() && batched->padding.has_value();
+    const auto batched = std::ranges::find(bound_.columns.batched, id, &engine::Output::id);
+    return batched != bound_.columns.batched.end() && batched->padding.has_value();
   };
-  for (const engine::PlacedStep& step : columns_.after) {
+  for (const engine::PlacedStep& step : bound_.columns.after) {
     if (std::ranges::none_of(step.reads, pads)) continue;
     faults_.emplace_back(
         Code::config, Detail::invalid_argument,
@@ -80,24 +83,24 @@ void PlanBuilder::mark_batches(const std::string& batch_end) {
     break;
   }
   batch_end_ = batch_end;
-  marked_.emplace();
-  for (std::size_t i = 0; i < columns_.outputs.size(); ++i) {
-    const engine::Output& output = columns_.outputs[i];
+  bound_.marked.emplace();
+  for (std::size_t i = 0; i < bound_.columns.outputs.size(); ++i) {
+    const engine::Output& output = bound_.columns.outputs[i];
     if (!output.padding || output.spec.shape.rank() == 0 || output.spec.shape[0] != unknown_dim) continue;
-    marked_->push_back({.output = i, .at_least = std::max<std::int64_t>(0, output.padding->shape[0])});
+    bound_.marked->push_back({.output = i, .at_least = std::max<std::int64_t>(0, output.padding->shape[0])});
   }
 }
 
 std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& document, const std::string& batch_end) {
-  document_ = document;
+  bound_.document = document;
   leaves_rows_ = true;
   bind_stages(DocumentKind::whole);
   bind_rows();
   if (faults_.empty() && !batch_end.empty()) mark_batches(batch_end);
   if (faults_.empty()) deliver_rows();
   if (!faults_.empty()) return nullptr;
-  project(stages_, columns_, faults_);
-  project_branches();
+  project(bound_.stages, bound_.columns, faults_);
+  project_branches(bound_, faults_);
   if (!faults_.empty()) return nullptr;
   return std::make_shared<const Program>(program_of_rows());
 }
@@ -105,7 +108,7 @@ std::shared_ptr<const Program> PlanBuilder::run_rows(const PipelineDocument& doc
 Program PlanBuilder::program_of_rows() {
   Program out = assemble();
   out.hard_epochs = out.makes_rows = true;
-  out.marks_batches = marked_;
+  out.marks_batches = bound_.marked;
   out.shard = {};
   const bool side_by_side = !out.branches.empty() && !out.combining.make;
   if (side_by_side) {
@@ -116,27 +119,29 @@ Program PlanBuilder::program_of_rows() {
   }
   take_late_steps(out);
   set_identity(out);
-  out.stream = hash(out);
-  sign_attributes(stages_, parts_.sections, planning_.registry, out);
-  sign_branches(out);
+  out.stream = hash_plan(bound_, out, planning_.registry, parts_);
+  sign_attributes(bound_.stages, parts_.sections, planning_.registry, out);
+  sign_branches(bound_, planning_.registry, out);
   return out;
 }
 
 Source PlanBuilder::source_of_rows(const std::shared_ptr<const Program>& program) const {
   Schema rows;
-  for (const engine::Output& output : columns_.outputs) {
-    ColumnSpec spec = output.after_batch ? columns_.schema[output.id] : columns_.at_batch[output.id];
+  for (const engine::Output& output : bound_.columns.outputs) {
+    ColumnSpec spec = output.after_batch ? bound_.columns.schema[output.id] : bound_.columns.at_batch[output.id];
     spec.name = output.spec.name;
     spec.pad = output.spec.pad;
     rows.put(std::move(spec));
   }
-  if (marked_) {
+  if (bound_.marked) {
     rows.put({.name = batch_end_, .dtype = DType::boolean, .shape = {}});
-    for (const engine::MarkedFrames& marked : *marked_)
-      rows.put(
-          {.name = frames_in_batch(columns_.outputs[marked.output].spec.name), .dtype = DType::int64, .shape = {}});
+    for (const engine::MarkedFrames& marked : *bound_.marked)
+      rows.put({.name = frames_in_batch(bound_.columns.outputs[marked.output].spec.name),
+                .dtype = DType::int64,
+                .shape = {}});
   }
-  return made_source(fmt::format("rows of {}", quote(root().stages_.source_stage->plugin)), std::move(rows), program);
+  return made_source(fmt::format("rows of {}", quote(bound_.root().stages.source_stage->plugin)), std::move(rows),
+                     program);
 }
 
 }  // namespace forebay::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/made_source.h"
+#include "plan/builder/made_source.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/widenings.h"
+#include "plan/builder/widenings.h"
 
 #include <algorithm>
 #include <utility>
