@@ -124,6 +124,7 @@ test-format:
 test-layout:
 	@$(PYTHON) tools/make_plugins_header.py --check
 	@$(PYTHON) tools/check_layout.py
+	@$(PYTHON) tools/check_shape.py
 
 test-words:
 	@$(PYTHON) tools/check_words.py
