@@ -2,6 +2,7 @@
 """Weights of a mixture by pass, and other ones at a restart."""
 from __future__ import annotations
 
+import collections
 import pathlib
 from typing import Any
 
@@ -90,3 +91,28 @@ def test_where_rows_of_several_passes_are_held_weights_stay(branches: "list[fb.P
 def test_what_is_no_schedule_is_named(weights: Any, message: str, branches: "list[fb.Pipeline]") -> None:
     with pytest.raises(fb.ConfigError, match=message):
         fb.mix(branches, weights=weights).batch(4).plan()
+
+
+BEHIND: Any = {"shuffle": lambda pipe: pipe.shuffle(buffer=5), "laplace": lambda pipe: pipe.laplace(buffer=5, by="id"), "two": lambda pipe: pipe.shuffle(3).shuffle(4),
+               "made": lambda pipe: pipe.shuffle(4).filter("id != 7"), "repeat": lambda pipe: pipe.shuffle(4).repeat(2)}
+
+
+@pytest.mark.parametrize("boundary", ["hard", "straddle"])
+@pytest.mark.parametrize("behind", BEHIND)
+def test_a_pass_that_was_seen_to_end_stays_over(behind: str, boundary: str, branches: "list[fb.Pipeline]") -> None:
+    """What fills a buffer sees the end of a pass before the last rows of it are given. Weights by which the pass would go on come too late for it then."""
+    def pipe(weights: Any) -> Any:
+        return BEHIND[behind](fb.mix([branches[0].take(9), branches[1].take(12)], weights=weights, until="all")).batch(1).epochs(2).epoch_boundary(boundary).seed(5)
+
+    with pipe([1, 0]).load() as loader:
+        states = [loader.state_dict()]
+        before = [batch["id"].tolist() for batch in loader if states.append(loader.state_dict()) is None]
+    for done, state in enumerate(states):
+        with pipe([1, 3]).load() as loader:
+            loader.load_state_dict(state, accept=["weights"])
+            run = before[:done] + [batch["id"].tolist() for batch in loader]
+            loader.begin_anew()
+            assert [batch["id"].tolist() for batch in loader] == run, f"from batch {done} on"
+        found = collections.Counter(row[0] for row in run)
+        passes = 4 if behind == "repeat" else 2
+        assert max(found.values()) <= passes and all(found[id] == passes for id in range(9) if id != 7), f"from batch {done} on: {found}"

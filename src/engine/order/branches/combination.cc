@@ -26,7 +26,7 @@ void Combination::begin(std::int64_t pass) {
   has_.assign(streams_.size(), false);
   settled_ = asked_ = 0;
   given_ = 0;
-  over_ = false;
+  over_ = told_end_ = false;
 }
 
 std::vector<BranchCursor> Combination::cursors() const {
@@ -46,6 +46,7 @@ Result<std::size_t> Combination::pull(std::span<Handle> out) {
     if (count == out.size()) return count;
     const auto more = turns_ ? one(out[count]) : side_by_side(out[count]);
     if (!more.ok() && count == 0) return more.error();
+    told_end_ = more.ok() && !*more && count == 0;
     if (!more.ok() || !*more) return count;  // an error comes again with the next call
     ++count;
   }

@@ -37,8 +37,10 @@ class Combination final : public Handles {
   /// Where the branches stand at the beginning of the next pass.
   [[nodiscard]] std::vector<BranchCursor> cursors() const;
   [[nodiscard]] double done() const;  ///< The done part of the pass: 0 … 1.
-  /// The pass and its turns so far, with the one of a batch that was given in part. Not of branches side by side.
+  /// The pass and its turns so far, with the one of a batch that was given in part; the next pass when what stands
+  /// behind knows that this one is over. Not of branches side by side.
   [[nodiscard]] MixedPlace place() const {
+    if (told_end_) return {.pass = turns_->pass() + 1};
     return {.pass = turns_->pass(), .row = turns_->given() + (inside_ ? 1 : 0)};
   }
 
@@ -56,6 +58,7 @@ class Combination final : public Handles {
   std::vector<std::unique_ptr<BranchStream>> streams_;
   std::optional<Turns> turns_;  // empty: side by side
   bool inside_ = false;         // of a batch of a branch: it has more rows
+  bool told_end_ = false;       // `pull` has given the end of the pass
   std::size_t settled_ = 0;     // branches of which `settle` knows that they have elements
   bool begun_ = false;
   // Side by side: the elements of the next row, as far as they are there.
