@@ -35,7 +35,7 @@ class Windows {
                                      std::to_string(elements) + "}}]}");
     plan_.emplace(*Plan::make(*document, ".", {{"in", *rows}}));
     program_ = std::make_shared<Program>(program_of(*plan_));
-    open_files_ = std::make_unique<OpenFiles>(*program_, pool_, 1);
+    open_files_ = std::make_unique<OpenFiles>(*program_, pool_);
     order_ = std::make_unique<OrderPlane>(*program_, *open_files_);
     if (const auto more = order_->next(layout_); !more.ok()) std::puts(more.error().text().c_str());
     taking_ = std::make_shared<Program>(*program_);

@@ -92,6 +92,8 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--memory", memory, "Memory budget: 512MiB, 1GiB, 2GB or plain bytes; 0: a quarter of the machine's")
       ->check(not_empty());
   verb.add_option("--prefetch", prefetch, "Batches made ahead; 0: chosen by their size")->check(whole_number(0));
+  verb.add_option("--requests", requests, "Requests to other machines in flight at once for each source; 0: 32")
+      ->check(whole_number(0, 1024));
   add_shard_to(verb);
 }
 
@@ -104,6 +106,7 @@ Result<Loader> RunFlags::start(RunOptions options) const {
   Plan plan = *plan_;
   FOREBAY_TRY(const Shard taken, chosen(plan));
   options.threads = threads, options.memory = bytes, options.prefetch = prefetch, options.index_dir = index_dir;
+  options.requests = requests;
   options.take(taken);
   auto pipeline = Loader::start(std::move(plan), options);
   if (pipeline.ok() && !taken.source.empty()) picked_ = taken;

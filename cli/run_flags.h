@@ -35,6 +35,7 @@ struct RunFlags : ShardFlags {
   std::int64_t threads = 0;
   std::string memory;
   std::int64_t prefetch = 0;
+  std::int64_t requests = 0;
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document; it is read once, so it may come from a pipe. `options`: those that no flag sets.

@@ -80,6 +80,8 @@ struct RunOptions {
   /// Folder for indexes and attributes, made if necessary. Empty: `.forebay` beside the data, else the cache folder of
   /// the user (docs/formats/index.md).
   std::string index_dir = {};
+  /// Requests to stores (forebay/file_system.h) that are in flight at once for each source, at most 1024; 0: 32.
+  std::int64_t requests = 0;
   /// Spans that Loader::trace keeps, the last ones: a span is a piece of work of a thread, or a wait. They take 40
   /// bytes each beside the budget. At most 2^24; 0: there is no trace.
   std::int64_t trace = 0;

@@ -877,7 +877,7 @@ def plan_document(document: object, folder: str, bindings: dict[str, Rows | Tabl
 def memory_bytes(memory: int | str) -> int:
     """The bytes of a budget, as `load` takes it."""
 
-def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None, row_identities: bool) -> Run: ...
+def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int) -> Run: ...
 
 class SegmentBatch:
     """

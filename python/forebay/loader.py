@@ -314,7 +314,7 @@ class Loader:
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
          prefetch: Optional[int] = None, shard: Optional[Shard] = None,
          bind: Optional[Mapping[str, Any]] = None,
-         index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False) -> Loader:
+         index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, requests: Optional[int] = None) -> Loader:
     """Plans and starts a document.
 
     doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
@@ -333,19 +333,19 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 [(rank, ranks), {"index": worker, "count": workers, "by": "batch"}].
                 {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
                 everything
-    bind        objects that the document names, by name: {"train": {"x": array, …}} for
-                {"source": {"arrays": {"bind": "train"}}}, see forebay.arrays; or functions, which orders and batches ask,
-                see Pipeline.bind
-    index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else
-                the folder that FOREBAY_CACHE names
+    bind        objects that the document names, by name: {"train": {"x": array, …}} for {"source": {"arrays": {"bind": "train"}}}, see
+                forebay.arrays; or functions, which orders and batches ask, see Pipeline.bind
+    index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else the folder that
+                FOREBAY_CACHE names
     pin_memory  makes the arrays of numbers of fixed shape and padded ones in page-locked memory, from which a GPU copies while the
                 program goes on: `fb.torch.to(batch, "cuda")`. For the current GPU of this thread (torch.cuda.set_device). ConfigError
                 where there is none, or no CUDA runtime
+    requests    to other machines, in flight at once for each source, at most 1024; left out or 0: 32 (docs/remote.md)
 
     None of them changes what is delivered, but for shards by file and by element, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir, pin_memory=pin_memory)
+    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir, pin_memory=pin_memory, requests=requests)
 
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
@@ -373,13 +373,14 @@ def _tell_of_ranks() -> None:
 
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
-          index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, identities: bool = False) -> Loader:
+          index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, identities: bool = False,
+          requests: Optional[int] = None) -> Loader:
     """`identities`: the run keeps what tells its rows apart, as it does for functions of `map`."""
     pinned = _core.cuda_pinned_memory(-1, "") if flag_of("pin_memory", pin_memory) else None
     made = planned(doc, bind, integer_of("threads", threads), memory_of(memory))
-    run: Any = _core.start(made.plan, integer_of("threads", threads), made.memory,
-                           integer_of("prefetch", prefetch), shard,
-                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps) or identities)
+    run: Any = _core.start(made.plan, integer_of("threads", threads), made.memory, integer_of("prefetch", prefetch), shard,
+                           "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps) or identities,
+                           integer_of("requests", requests))
     if shard is None and run.shard[1] == 1:
         _tell_of_ranks()
     if made.pumps:

@@ -161,9 +161,9 @@ class PipelineBase:
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None,
-             pin_memory: bool = False) -> Loader:
+             pin_memory: bool = False, requests: Optional[int] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory)
+        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory, requests=requests)
 
     if not TYPE_CHECKING:
         def __getattr__(self, name: str) -> NoReturn:

@@ -242,12 +242,14 @@ Plan plan_document(nb::handle document, const std::string& folder, const nb::dic
 }
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
-                           nb::handle shard, const nb::str& folder, const PyPinned* pinned, bool row_identities) {
+                           nb::handle shard, const nb::str& folder, const PyPinned* pinned, bool row_identities,
+                           std::int64_t requests) {
   const std::string index_dir = from_str(folder);
   RunOptions options{.threads = threads,
                      .memory = memory_of(memory),
                      .prefetch = prefetch,
                      .index_dir = index_dir,
+                     .requests = requests,
                      .row_identities = row_identities,
                      .pin_memory = pinned == nullptr ? nullptr : pinned->memory};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
@@ -329,8 +331,9 @@ void bind_runs(nb::module_& module) {
              "The bytes of a budget, as `load` takes it.");
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
              nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(), nb::arg("row_identities"),
+             nb::arg("requests"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "
-                     "index_dir: str, pinned: PinnedMemory | None, row_identities: bool) -> Run"));
+                     "index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int) -> Run"));
 }
 
 }  // namespace forebay::python

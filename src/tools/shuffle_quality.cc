@@ -56,7 +56,7 @@ Result<void> measure(const Program& program, const std::shared_ptr<BufferPool>& 
                      ShuffleMeasure& out) {
   Program once = program;
   if (!once.epochs || *once.epochs > 1) once.epochs = 1;
-  OpenFiles streams{once, pool, 1};
+  OpenFiles streams{once, pool};
   OrderPlane order{once, streams};
   const auto asked_now_and_then = [&stop, next = Clock::now()]() mutable {
     if (!stop || Clock::now() < next) return false;

@@ -27,7 +27,7 @@ class CompressedShuffle : public ::testing::Test {
   /// The payloads of all batches from `start` on, in order. With `hurry` every call is first made without any time.
   [[nodiscard]] std::vector<std::string> payloads(Position start, bool hurry) {
     const auto pool = std::make_shared<BufferPool>(std::int64_t{64} << 20);
-    OpenFiles streams{engine::program_of(*plan_), pool, 2};
+    OpenFiles streams{engine::program_of(*plan_), pool, {.threads = 2}};
     OrderPlane order{engine::program_of(*plan_), streams, start};
     std::vector<std::string> out;
     std::vector<BatchLayout> layouts;  // nothing is given back before the end

@@ -265,7 +265,7 @@ TEST_F(RequestedFiles, ARunThatWaitsForBytesIsNotStuckAndGoesOn) {
   ASSERT_TRUE(plan.ok()) << plan.error().text();
   slow_.behave({.never = true});
   engine::Scheduler run{engine::share_program(*plan),
-                        {.threads = 1, .memory = 64 << 20, .shard_count = 1},
+                        {.threads = 1, .memory = 64 << 20, .shard_count = 1, .requests = 32},
                         {},
                         50ms};  // a run that is stuck fails after that time
   bool timed_out = false;

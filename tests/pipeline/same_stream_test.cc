@@ -30,7 +30,7 @@ TEST_P(SameStream, ForAnyThreadCountPrefetchAndBudget) {
   for (const std::int64_t threads : {2, 3, 8}) {
     EXPECT_EQ(run(json, {.threads = threads}), expected) << threads << " threads";
   }
-  EXPECT_EQ(run(json, {.threads = 3, .prefetch = 1}), expected);
+  EXPECT_EQ(run(json, {.threads = 3, .prefetch = 1, .requests = 1}), expected);
   EXPECT_EQ(run(json, {.threads = 2, .memory = 4 << 20, .prefetch = 50}), expected);
   const auto pins = std::make_shared<tests::CountedPins>();
   EXPECT_EQ(run(json, {.threads = 3, .pin_memory = pins}), expected);

@@ -49,7 +49,7 @@ TEST(OpenFiles, AFileAtItsEndIsReady) {
     const std::string path = write_examples(folder.file("records"), 0, 10, compressed);
     const auto plan = Plan::make(document(path, R"({"batch": {"size": 5}})"));
     ASSERT_TRUE(plan.ok());
-    engine::OpenFiles streams{engine::program_of(*plan), std::make_shared<engine::BufferPool>(1 << 26), 1};
+    engine::OpenFiles streams{engine::program_of(*plan), std::make_shared<engine::BufferPool>(1 << 26)};
     const auto stream = streams.open({.block = 0});
     EXPECT_FALSE(streams.ready(stream));  // no thread has scanned it
     std::vector<Handle> out(10);

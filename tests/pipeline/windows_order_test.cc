@@ -63,7 +63,7 @@ class WindowsOfFiles : public ::testing::Test {
   [[nodiscard]] Lines rows(Position start = {}, Shard shard = {}) {
     const Program& program = program_of(*plan_);
     const auto pool = std::make_shared<BufferPool>(std::int64_t{64} << 20);
-    OpenFiles files{program, pool, 1};
+    OpenFiles files{program, pool};
     OrderPlane order{program, files, start, shard};
     Lines out;
     std::vector<Position> after;

@@ -11,6 +11,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
 #include "engine/program/position.h"
+#include "engine/program/run_means.h"
 #include "engine/read/block.h"
 
 namespace forebay::engine {
@@ -18,12 +19,11 @@ namespace forebay::engine {
 /// What a run lends to a reader of rows that is a run itself (made_rows.h): its budget and its threads. And what that
 /// reader tells: what it has read.
 struct RunShare {
-  RunShare(std::shared_ptr<BufferPool> of_run, std::int64_t workers, std::string folder)
-      : pool{std::move(of_run)}, threads{workers}, index_dir{std::move(folder)} {}
+  RunShare(std::shared_ptr<BufferPool> of_run, RunMeans of_readers)
+      : pool{std::move(of_run)}, means{std::move(of_readers)} {}
 
   const std::shared_ptr<BufferPool> pool;
-  const std::int64_t threads;
-  const std::string index_dir;
+  const RunMeans means;
 
   /// What was read of data, by all readers of the run.
   struct Counts {

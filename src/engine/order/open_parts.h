@@ -117,9 +117,8 @@ class OpenParts : public Reader {
   return [&parts, &asked](std::span<const std::int64_t> question) { return parts.call(*asked, question); };
 }
 
-/// The open parts of a run of `program`. `threads`, `wake`, `index_dir`, `processes`: as of OpenFiles.
+/// The open parts of a run of `program`. `means` and `wake` as of OpenFiles.
 [[nodiscard]] std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
-                                                    std::int64_t threads, std::function<void()> wake,
-                                                    const std::string& index_dir = {}, std::int64_t processes = 1);
+                                                    const RunMeans& means, std::function<void()> wake);
 
 }  // namespace forebay::engine

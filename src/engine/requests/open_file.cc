@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t memory_to_find = std::int64_t{1} << 20;   // bytes: only versions are asked for
 constexpr std::int64_t memory_to_look = std::int64_t{16} << 20;  // bytes that are asked for ahead
-constexpr std::int64_t requests_to_find = 4 * Requests::usual;   // they have no bytes
+constexpr std::int64_t requests_to_find = 4 * usual_requests;    // they have no bytes
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
+#include "engine/program/run_means.h"
 #include "engine/requests/known_versions.h"
 #include "engine/requests/request_window.h"
 #include "io/file_system.h"
@@ -72,9 +73,9 @@ class Request {
 /// Thread-safe. `wake` is called without a lock.
 class Requests : public std::enable_shared_from_this<Requests> {
  public:
-  static constexpr std::int64_t usual = 32;
   /// `wake` is called from any thread after each answer.
-  Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests = usual, std::function<void()> wake = {});
+  Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests = usual_requests,
+           std::function<void()> wake = {});
   /// Called before the first `wait`, which asks it about every 20 ms: false ends the wait.
   void ask_whether(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
 

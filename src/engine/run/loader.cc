@@ -31,6 +31,7 @@ namespace forebay {
 namespace {
 
 constexpr std::int64_t max_prefetch = 1'000'000;
+constexpr std::int64_t max_requests = 1024;
 constexpr std::int64_t max_trace = std::int64_t{1} << 24;  // spans
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
@@ -42,10 +43,13 @@ Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
   if (options.prefetch < 0 || options.prefetch > max_prefetch)
     return refuse("prefetch", options.prefetch, max_prefetch);
   if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
+  if (options.requests < 0 || options.requests > max_requests)
+    return refuse("requests", options.requests, max_requests);
   if (options.trace < 0 || options.trace > max_trace) return refuse("trace", options.trace, max_trace);
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
   if (options.prefetch == 0) options.prefetch = program.prefetch;
+  if (options.requests == 0) options.requests = engine::usual_requests;
   if (options.threads == 0) options.threads = engine::usual_threads();
   if (options.memory == 0) options.memory = engine::usual_memory();
   FOREBAY_DO(engine::resolve_shard(program, options));

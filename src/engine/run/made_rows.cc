@@ -197,11 +197,12 @@ class MadeReader final : public PartReader {
     }
     run_->drop = row;
     const RunShare& share = *context_.share;
-    const RunOptions options{.threads = share.threads,
+    const RunOptions options{.threads = share.means.threads,
                              .memory = share.pool->limit(),
                              .shard_count = 1,
                              .batch_count = 1,
-                             .index_dir = share.index_dir};
+                             .index_dir = share.means.index_dir,
+                             .requests = share.means.requests};
     run_->scheduler =
         std::make_unique<Scheduler>(std::move(own), options, std::move(start), usual_stuck_after,
                                     RunParts{.pool = share.pool, .ready = context_.wake, .gives_short = true});

@@ -25,7 +25,8 @@ class SameFileTwice : public ::testing::TestWithParam<Compression> {
             "steps": [{"batch": {"size": 10}}]})"));
     ASSERT_TRUE(plan.ok()) << plan.error().text();
     plan_.emplace(*std::move(plan));
-    open_files_ = std::make_unique<OpenFiles>(engine::program_of(*plan_), std::make_shared<BufferPool>(memory), 2);
+    open_files_ = std::make_unique<OpenFiles>(engine::program_of(*plan_), std::make_shared<BufferPool>(memory),
+                                              RunMeans{.threads = 2});
     static_cast<void>(open_files_->open({.block = 0}));
     open_files_->announce({.block = 0});
   }

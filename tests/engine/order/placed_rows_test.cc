@@ -56,7 +56,7 @@ PackRun run_packing(const Json& document, const Position& start = {}, const Shar
   EXPECT_TRUE(plan.ok()) << plan.error().text();
   if (!plan.ok()) return out;
   const auto pool = std::make_shared<BufferPool>(std::int64_t{64} << 20);
-  OpenFiles streams{program_of(*plan), pool, 1};
+  OpenFiles streams{program_of(*plan), pool};
   OrderPlane order{program_of(*plan), streams, start, shard};
   while (true) {
     BatchLayout layout;

@@ -36,7 +36,7 @@ class LargeBatch : public ::testing::Test {
     plan_.emplace(*std::move(plan));
     pool_ = std::make_shared<BufferPool>(std::int64_t{1} << 30);
     program_ = {&engine::program_of(*plan_), [](const Program*) {}};
-    open_files_ = std::make_unique<OpenFiles>(*program_, pool_, 1);
+    open_files_ = std::make_unique<OpenFiles>(*program_, pool_);
     order_ = std::make_unique<OrderPlane>(*program_, *open_files_);
     executor_ = std::make_unique<Executor>(program_, pool_, 1);
     ASSERT_TRUE(*order_->next(job_.layout));

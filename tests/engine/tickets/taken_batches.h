@@ -54,7 +54,7 @@ class TakenBatches : public ::testing::Test {
     program_.taking.emplace();
     all_ = std::exchange(program_.batched, {});
     pool_ = std::make_shared<BufferPool>(limit_);
-    open_files_ = std::make_unique<OpenFiles>(program_of(*plan_), pool_, 1);
+    open_files_ = std::make_unique<OpenFiles>(program_of(*plan_), pool_);
     order_ = std::make_unique<OrderPlane>(program_of(*plan_), *open_files_);
     const auto more = order_->next(elements_);
     ASSERT_TRUE(more.ok()) << more.error().text();

@@ -17,22 +17,21 @@ constexpr std::size_t max_first_skips = 16;
 }  // namespace
 
 std::unique_ptr<OpenParts> open_parts(const Program& program, const std::shared_ptr<BufferPool>& pool,
-                                      std::int64_t threads, std::function<void()> wake, const std::string& index_dir,
-                                      std::int64_t processes) {
-  if (program.branches.empty())
-    return std::make_unique<OpenFiles>(program, pool, threads, std::move(wake), index_dir, processes);
-  return std::make_unique<OpenBranches>(program, pool, threads, wake, index_dir, processes);
+                                      const RunMeans& means, std::function<void()> wake) {
+  if (program.branches.empty()) return std::make_unique<OpenFiles>(program, pool, means, std::move(wake));
+  return std::make_unique<OpenBranches>(program, pool, means, wake);
 }
 
-OpenBranches::OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
-                           const std::function<void()>& wake, const std::string& index_dir, std::int64_t processes)
+OpenBranches::OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, const RunMeans& means,
+                           const std::function<void()>& wake)
     : side_by_side_{!program.combining.make}, pool_{pool}, sorted_(program.branches.size()) {
   const auto made =
       std::ranges::count_if(program.branches, [](const Program& branch) { return branch.made != nullptr; });
   for (std::size_t i = 0; i < program.branches.size(); ++i) {
     const Program& branch = program.branches[i];
-    const std::int64_t own = branch.made ? std::max<std::int64_t>(1, threads / made) : threads;
-    branches_.push_back(std::make_unique<OpenFiles>(branch, pool, own, wake, index_dir, processes));
+    RunMeans own = means;
+    if (branch.made) own.threads = std::max<std::int64_t>(1, means.threads / made);
+    branches_.push_back(std::make_unique<OpenFiles>(branch, pool, std::move(own), wake));
     first_file_.push_back(first_file(program, i));
   }
 }

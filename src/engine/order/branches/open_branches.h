@@ -26,8 +26,8 @@ class OpenBranches final : public OpenParts {
  public:
   static constexpr std::size_t max_branches = 255;
 
-  OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, std::int64_t threads,
-               const std::function<void()>& wake, const std::string& index_dir, std::int64_t processes);
+  OpenBranches(const Program& program, const std::shared_ptr<BufferPool>& pool, const RunMeans& means,
+               const std::function<void()>& wake);
 
   static constexpr std::uint32_t slot_bits = 24;
   static constexpr std::uint32_t max_slot = (std::uint32_t{1} << slot_bits) - 1;

@@ -38,19 +38,18 @@ class IndexedReader {
   enum class Of : std::uint8_t { window, batch };
   /// `program`, the cache, the versions and the table must outlive this object. `threads`: the number of threads that
   /// build indexes. `some_rows`: the process takes only some of the records that are named.
-  IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads, PassCache& kept,
-                FileVersions& versions, BlockTable& table, std::string index_dir, std::shared_ptr<Requests> requests,
-                bool some_rows = false)
+  IndexedReader(const Program& program, std::shared_ptr<BufferPool> pool, PassCache& kept, FileVersions& versions,
+                BlockTable& table, const RunMeans& means, std::shared_ptr<Requests> requests)
       : program_{program},
         pool_{std::move(pool)},
-        threads_{threads},
-        some_rows_{some_rows},
+        threads_{means.threads},
+        some_rows_{means.processes > 1},
         trailer_{trailer_of(program.source)},
         room_after_{room_after(program.source)},
         pass_cache_{kept},
         versions_{versions},
         table_{table},
-        stores_{std::make_shared<IndexStores>(std::move(index_dir))},
+        stores_{std::make_shared<IndexStores>(means.index_dir)},
         ranges_{std::move(requests)} {}
 
   /// The stored index of a file, with the attributes of the program. Null when a part of it is not stored, when it is

@@ -39,21 +39,20 @@ bool collects_rows(const Program& program) {
 
 }  // namespace
 
-OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-                     std::function<void()> wake, std::string index_dir, std::int64_t processes)
+OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, RunMeans means,
+                     std::function<void()> wake)
     : program_{program},
       pool_{pool},
-      threads_{threads},
-      index_dir_{std::move(index_dir)},
+      means_{std::move(means)},
       collects_{collects_rows(program)},
-      requests_{std::make_shared<Requests>(pool_, Requests::usual, program.source.rows ? nullptr : wake)},
-      ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * threads)},
+      requests_{std::make_shared<Requests>(pool_, means_.requests, program.source.rows ? nullptr : wake)},
+      ahead_limit_{std::min(pool->limit() / 2, ahead_per_thread * means_.threads)},
       pass_cache_{pool->limit() / 2, program.epochs != 1},
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
-      access_{program, pool, threads, pass_cache_, versions_, table_, index_dir_, requests_, processes > 1},
+      access_{program, pool, pass_cache_, versions_, table_, means_, requests_},
       whole_files_{program, std::move(pool), table_},
-      own_rows_{program, processes},
+      own_rows_{program, means_.processes},
       catches_up_by_name_{names_records(program)},
       calls_{wake},
       compact_from_{min_compacted},

@@ -58,11 +58,11 @@ namespace forebay::engine {
 class OpenFiles final : public OpenParts {
  public:
   using ReaderState = engine::ReaderState;
-  /// `program` must outlive this object. `threads`: the most blocks that are scanned at once. `processes`: of OwnRows.
-  /// `wake` is called from any thread when a source of rows that had none has some, and when bytes that were asked for
-  /// have come.
-  OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, std::int64_t threads,
-            std::function<void()> wake = {}, std::string index_dir = {}, std::int64_t processes = 1);
+  /// `program` must outlive this object. `means.threads`: the most blocks that are scanned at once. `means.processes`:
+  /// of OwnRows. `wake` is called from any thread when a source of rows that had none has some, and when bytes that
+  /// were asked for have come.
+  OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, RunMeans means = {},
+            std::function<void()> wake = {});
   ~OpenFiles() { requests_->stop(); }
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
@@ -241,8 +241,7 @@ class OpenFiles final : public OpenParts {
 
   const Program& program_;
   std::shared_ptr<BufferPool> pool_;
-  const std::int64_t threads_;
-  const std::string index_dir_;
+  const RunMeans means_;
   const bool collects_;  // rows that come one after the other are held in memory, for orders that reach them by number
   const std::shared_ptr<Requests> requests_;  // to file systems, of all files
   const std::int64_t ahead_limit_;            // max bytes of streamed blocks scanned ahead, all files together

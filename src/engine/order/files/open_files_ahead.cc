@@ -21,7 +21,7 @@ constexpr std::size_t checked_blocks_ahead = 4;
 
 bool OpenFiles::wants_more(const ReaderState& file) const {
   if (file.state != Scan::idle || file.closed || file.faulty || !file.scanner->ready()) return false;
-  const std::size_t more = looks_ ? checked_blocks_ahead * static_cast<std::size_t>(threads_ - 1) : 0;
+  const std::size_t more = looks_ ? checked_blocks_ahead * static_cast<std::size_t>(means_.threads - 1) : 0;
   if (!file.memory.own) return file.ready.size() < mapped_blocks_ahead || extra_ahead_ < more;
   return ahead_bytes_ < ahead_limit_ && !pool_->over(0);
 }
@@ -48,7 +48,7 @@ std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim(bool soon) {
 
 std::shared_ptr<OpenFiles::ReaderState> OpenFiles::claim_locked(bool soon) {
   // The consumer scans too. More scans at once than threads would delay the scan whose block is needed first.
-  if (scanning_ >= threads_) return nullptr;
+  if (scanning_ >= means_.threads) return nullptr;
   for (const auto& file : waiting_) {
     if (!wants_more(*file) || will_be_kept(*file)) continue;
     if (soon && (file->settling || file->scanner->next_is_large())) continue;
@@ -101,7 +101,7 @@ OpenFiles::Found OpenFiles::found(ReaderState& file, std::unique_ptr<Block>& blo
     extra_ahead_ += extra_of(file) - extra;
     if (!thrown && !looks_) file.ready.back() = std::move(block);
     out.number = file.taken + file.ready.size() - 1;
-    out.help = looks_ && threads_ > 1 && wants_more(file);
+    out.help = looks_ && means_.threads > 1 && wants_more(file);
   }
   if (thrown) {  // `read` may be waiting for this block
     file.state = Scan::over;

@@ -32,7 +32,7 @@ Result<void> OpenFiles::bring_files(std::span<Handle> handles) {
 void OpenFiles::begin_bringing(std::span<const std::uint32_t> files) {
   brought_ = 0;
   bringing_count_ = files.size();
-  const std::size_t lists = std::min(files.size(), static_cast<std::size_t>(std::max<std::int64_t>(1, threads_)));
+  const std::size_t lists = std::min(files.size(), static_cast<std::size_t>(std::max<std::int64_t>(1, means_.threads)));
   const std::size_t pile = std::max(min_pile, WholeFiles::usual_pile / lists);
   for (std::size_t i = 0; i < lists; ++i) {
     const std::size_t from = files.size() * i / lists, to = files.size() * (i + 1) / lists;

@@ -19,7 +19,7 @@ std::unique_ptr<BlockReader> OpenFiles::reader_of(std::uint32_t part) {
 /// As many files of a FileSystem are opened ahead as there are requests: each may be smaller than a range.
 std::int64_t OpenFiles::files_ahead() const {
   if (program_.source.rows) return program_.source.rows->ahead ? 1 : 0;
-  const std::int64_t usual = threads_ > 1 ? 2 * threads_ : 0;
+  const std::int64_t usual = means_.threads > 1 ? 2 * means_.threads : 0;
   const bool requests =
       !program_.source.files.empty() && stores::file_system_of(program_.source.files.front()) != nullptr;
   return requests ? std::max(usual, requests_->max_requests()) : usual;

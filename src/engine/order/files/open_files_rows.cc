@@ -26,7 +26,7 @@ void OpenFiles::begin_rows(const RowSource& source, std::function<void()> wake) 
     rows_.emplace(source, pool_, requests_, table_);
     if (program_.early.selecting > 0) selected_rows_.emplace(program_, pool_, *rows_, *row_attributes_);
   } else {
-    auto share = std::make_shared<RunShare>(pool_, threads_, index_dir_);
+    auto share = std::make_shared<RunShare>(pool_, means_);
     share->note = [this](std::string line) { note(std::move(line)); };
     row_streams_.emplace(source, !repeats(program_), std::move(share), table_, std::move(wake));
   }

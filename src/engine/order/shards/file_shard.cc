@@ -229,7 +229,8 @@ FileShard walked_shard(const Program& program, std::int64_t index, std::int64_t 
     shards.push_back(std::move(each));
   }
   const std::int64_t memory = options.memory / FileShard::part_for_passes;
-  const auto passes = std::make_shared<ShardPasses>(std::move(shards), memory, options.index_dir);
+  const auto passes = std::make_shared<ShardPasses>(
+      std::move(shards), memory, RunMeans{.index_dir = options.index_dir, .requests = options.requests});
   Program out = walked_program(program, index, count);
   Batching& batching = out.batching;
   const bool sized = batching.make_sized != nullptr;

@@ -19,8 +19,8 @@ struct Walked {
 
 }  // namespace
 
-ShardPasses::ShardPasses(std::vector<std::shared_ptr<const Program>> shards, std::int64_t memory, std::string index_dir)
-    : shards_{std::move(shards)}, memory_{memory}, index_dir_{std::move(index_dir)}, up_to_(shards_.size(), {-1, 0}) {}
+ShardPasses::ShardPasses(std::vector<std::shared_ptr<const Program>> shards, std::int64_t memory, RunMeans means)
+    : shards_{std::move(shards)}, memory_{memory}, means_{std::move(means)}, up_to_(shards_.size(), {-1, 0}) {}
 
 ShardPasses::~ShardPasses() { stop(); }
 
@@ -92,8 +92,7 @@ Result<std::int64_t> ShardPasses::walk(const Program& shard, std::int64_t first,
   const auto walked = std::make_shared<Walked>(Walked{.program = shard, .parts = {}});
   const Program& program = walked->program;
   walked->program.epochs = pass + 1;
-  walked->parts = open_parts(
-      program, std::make_shared<BufferPool>(memory_), 1, [this] { wake(); }, index_dir_);
+  walked->parts = open_parts(program, std::make_shared<BufferPool>(memory_), means_, [this] { wake(); });
   OpenParts& parts = *walked->parts;
   Position start{.epoch = first, .from = pass + 1};
   start.branches.assign(program.branches.size(), BranchCursor{.epoch = first});

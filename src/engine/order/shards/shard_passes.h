@@ -28,7 +28,7 @@ namespace forebay::engine {
 class ShardPasses {
  public:
   /// `shards`: by number of the shard, the program of its files, in hard epochs. `memory`: bytes, for what is read.
-  ShardPasses(std::vector<std::shared_ptr<const Program>> shards, std::int64_t memory, std::string index_dir);
+  ShardPasses(std::vector<std::shared_ptr<const Program>> shards, std::int64_t memory, RunMeans means);
   ~ShardPasses();
   ShardPasses(const ShardPasses&) = delete;
   ShardPasses& operator=(const ShardPasses&) = delete;
@@ -50,7 +50,7 @@ class ShardPasses {
 
   const std::vector<std::shared_ptr<const Program>> shards_;
   const std::int64_t memory_;
-  const std::string index_dir_;
+  const RunMeans means_;
   const Function function_;
   mutable Mutex mutex_;
   Condition changed_;
