@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 from s3_server import PAGE, S3Server
-from stores import Store, in_memory, new_store, records, values, write_parts
+from stores import Telling, in_memory, new_store, records, values, write_parts
 from web_server import Asked, Web, says
 
 import forebay as fb
@@ -138,23 +138,11 @@ def test_named_files_are_asked_once_from_plan_to_run(web: Web, parts: "list[path
     assert web.count("HEAD") == len(parts)
 
 
-class Telling(Store):
-    """A store whose lists tell what `info` does, or something else."""
-    says: "Callable[[dict[str, Any]], Any]" = staticmethod(lambda info: info)
-
-    def find(self, folder: str) -> "Any":
-        return {path: self.says({"size": len(data), "ETag": f"v{version}"}) for path, (data, version) in self.objects.items()
-                if path.startswith(folder)}
-
-
-@pytest.mark.parametrize(("says", "finds"), [
+@pytest.mark.parametrize(("told", "finds"), [
     (lambda info: info, 0), (lambda info: {**info, "ETag": "other"}, 5), (lambda info: {"size": None}, 5), (lambda info: {}, 5),
     (lambda info: {"size": info["size"]}, 5)])
-def test_stores_of_the_program_tell_versions_in_lists(parts: "list[pathlib.Path]", says: Any, finds: int) -> None:
-    base, _ = new_store()
-    store = Telling()
-    store.says = says       # type: ignore[method-assign]
-    fb.add_file_system(base.partition("://")[0], store)
+def test_stores_of_the_program_tell_versions_in_lists(parts: "list[pathlib.Path]", told: Any, finds: int) -> None:
+    base, store = new_store(Telling(told))
     for path in parts:
         store.put(f"{base}/{path.name}", path.read_bytes())
     with records(f"{base}/*").batch(8).load() as loader:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pathlib
+import threading
+import time
 from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
 from PIL import Image
-from stores import Store, check_restarts, new_store
+from stores import Store, Telling, check_restarts, new_store
 from web_server import Web, says
 
 import forebay as fb
@@ -31,9 +34,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return out
 
 
-@pytest.fixture
-def stored(folder: pathlib.Path) -> "tuple[str, Store]":
-    base, store = new_store()
+@pytest.fixture(params=["asked", "listed"])
+def stored(folder: pathlib.Path, request: pytest.FixtureRequest) -> "tuple[str, Store]":
+    """With versions that lists tell, files are asked for long before their turn."""
+    base, store = new_store(Telling() if request.param == "listed" else Store())
     for path in folder.rglob("*.bin"):
         store.put(f"{base}/{path.relative_to(folder)}", path.read_bytes())
     return base, store
@@ -141,3 +145,64 @@ def test_pictures_in_a_bucket_are_a_data_set(tmp_path: pathlib.Path) -> None:
         rows = [(int(image[0, 0, 0]), int(label), key) for batch in loader
                 for image, label, key in zip(batch["image"], batch["label"], batch["key"].tolist())]
     assert sorted(rows) == sorted((n, 0 if n % 2 else 1, f"{base}/train/{'cats' if n % 2 else 'dogs'}/{n}.png".encode()) for n in range(30))
+
+
+@pytest.mark.parametrize("order", ["global", "again"])
+def test_files_of_later_batches_are_asked_for_while_a_batch_waits(folder: pathlib.Path, order: str) -> None:
+    base, store = new_store(Telling())
+    for path in folder.glob("class*/[0-9]*.bin"):
+        store.put(f"{base}/{path.relative_to(folder)}", path.read_bytes())
+    inside, most, lock = 0, 0, threading.Lock()
+
+    def count(path: str, start: int) -> None:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        time.sleep(.02)
+        with lock:
+            inside -= 1
+    store.before_read = count
+    with pipeline(f"{base}/*/*.bin", order, size=2).load(threads=1, memory="64MiB", requests=12) as loader:
+        found = values(loader)
+    assert found == values(pipeline(sorted(map(str, folder.glob("class*/[0-9]*.bin"))), order, size=2).load())
+    assert most == 12
+
+
+def test_files_that_are_asked_for_ahead_keep_to_the_budget(folder: pathlib.Path) -> None:
+    base, store = new_store(Telling())
+    for number in range(60):
+        store.put(f"{base}/class0/{number:02}.bin", bytes([number]) * (1 << 20))
+    with pipeline(f"{base}/*/*.bin", "global", size=4).load(threads=2, memory="16MiB") as loader:
+        most, count = 0, 0
+        for batch in loader:
+            most, count = max(most, loader.stats().memory_used), count + 1
+            del batch
+    assert count == 30 and most <= 24 << 20, "the budget, and a batch that is made when it is full"
+
+
+def test_a_file_that_is_replaced_when_it_was_asked_for_ahead_is_an_error(folder: pathlib.Path) -> None:
+    base, store = new_store(Telling())
+    for path in folder.glob("class0/0*.bin"):
+        store.put(f"{base}/class0/{path.name}", path.read_bytes())
+    name = f"{base}/class0/045.bin"
+    with pipeline(f"{base}/*/*.bin", "global", size=2).load(threads=1) as loader:
+        before = values(loader)
+    store.before_read = lambda path, start: store.put(name, b"another") if path == name else None
+    with pipeline(f"{base}/*/*.bin", "global", size=2).load(threads=1) as loader:
+        found = []
+        with pytest.raises(fb.DataError, match=f"{name}.*: the file changed while it was read"):
+            for batch in loader:
+                found += values([batch])
+    assert found == before[:len(found)]
+
+
+def test_batches_that_are_left_out_give_back_what_was_asked_for(folder: pathlib.Path) -> None:
+    base, store = new_store(Telling())
+    for number in range(100):
+        store.put(f"{base}/class0/{number:02}.bin", bytes([number]) * 100_000)
+    pipe = pipeline(f"{base}/*/*.bin", "global", size=5).epochs(None).epoch_boundary("hard")
+    local = values(itertools.islice(pipe.load(), 200))
+    with pipe.load(threads=2, memory="16MiB") as loader:
+        for epoch in itertools.islice(loader.epochs(), 10):     # each leaves 17 batches out
+            assert values(itertools.islice(epoch, 3)) == local[20 * epoch.number:20 * epoch.number + 3]

@@ -8,6 +8,39 @@
 
 namespace forebay::engine {
 
+namespace {
+
+constexpr std::int64_t max_asked = std::int64_t{256} << 20;  // bytes
+constexpr std::int64_t share_asked = 8;                      // of the budget
+
+}  // namespace
+
+WholeFileAccess::WholeFileAccess(const Program& program, std::shared_ptr<BufferPool> pool, BlockTable& table,
+                                 const std::shared_ptr<Requests>& requests)
+    : program_{program},
+      pool_{std::move(pool)},
+      table_{table},
+      asked_{std::make_shared<AskedFiles>(
+          program.source.files, requests, program.known,
+          std::min({max_asked, pool_->limit() / share_asked, program.source.max_file_bytes}))} {}
+
+AskedFiles::Asked WholeFileAccess::expect(std::span<const Handle> handles) {
+  AskedFiles::Asked out;
+  if (slot_ == BlockTable::nowhere) return out;
+  for (const Handle& handle : handles) {
+    if (handle.block != slot_) continue;
+    const auto [bytes, done] = asked_->ask(handle.ordinal);
+    out.bytes += bytes;
+    out.done = out.done && done;
+  }
+  return out;
+}
+
+void WholeFileAccess::forget(std::span<const Handle> handles) {
+  for (const Handle& handle : handles)
+    if (handle.block == slot_ && slot_ != BlockTable::nowhere) static_cast<void>(asked_->take(handle.ordinal));
+}
+
 Result<std::vector<std::int64_t>> WholeFileAccess::count(std::span<const std::uint32_t> parts) const {
   if (skips_early(program_.on_corrupt)) {
     return Error{Code::config, Detail::invalid_argument,

@@ -11,6 +11,7 @@
 #include "engine/blocks/block_table.h"
 #include "engine/memory/buffer_pool.h"
 #include "engine/program/program.h"
+#include "engine/requests/asked_files.h"
 
 namespace forebay::engine {
 
@@ -21,8 +22,8 @@ namespace forebay::engine {
 class WholeFileAccess {
  public:
   /// `program` and the table must outlive this object.
-  WholeFileAccess(const Program& program, std::shared_ptr<BufferPool> pool, BlockTable& table)
-      : program_{program}, pool_{std::move(pool)}, table_{table} {}
+  WholeFileAccess(const Program& program, std::shared_ptr<BufferPool> pool, BlockTable& table,
+                  const std::shared_ptr<Requests>& requests);
 
   /// Numbers of files of these parts. Fails with Code::config when the program may skip: no file has been looked at.
   [[nodiscard]] Result<std::vector<std::int64_t>> count(std::span<const std::uint32_t> parts) const;
@@ -35,6 +36,11 @@ class WholeFileAccess {
   /// Takes over a block of the first of these files (ListedFileReader), and changes their handles to those of the
   /// bytes. Returns the number of such handles.
   std::size_t take(std::unique_ptr<Block> block, std::span<Handle* const> absent);
+  /// Asks for the files of these handles that come from other machines, and does not wait. Returns their bytes, as far
+  /// as versions are known, and whether all of these were asked for.
+  [[nodiscard]] AskedFiles::Asked expect(std::span<const Handle> handles);
+  void forget(std::span<const Handle> handles);  ///< Nobody needs them any more.
+  [[nodiscard]] const std::shared_ptr<AskedFiles>& asked() const { return asked_; }
   /// The error of a batch whose files have more bytes than the memory budget.
   [[nodiscard]] Error too_large(std::size_t files, std::uint32_t last) const;
 
@@ -42,6 +48,7 @@ class WholeFileAccess {
   const Program& program_;
   const std::shared_ptr<BufferPool> pool_;
   BlockTable& table_;
+  const std::shared_ptr<AskedFiles> asked_;
   std::uint32_t slot_ = BlockTable::nowhere;  // of the files that are not in memory
 };
 

@@ -39,7 +39,7 @@ OrderPlane::OrderPlane(const Program& program, OpenParts& streams, Position star
       done_{start.done},
       delivered_{start.delivered},
       cut_after_{start} {
-  if (processes_of(program, shard) == 1) return;
+  if (processes_of(program, shard) == 1 && !brings_whole_files(program)) return;
   batches_ahead_.emplace(
       streams, streams.branch(0).pool(), [this](BatchLayout& layout) { return decide_own(layout); },
       [this](std::span<const Handle> rows) { return expect(rows); });

@@ -24,8 +24,8 @@ class WholeFiles {
  public:
   static constexpr std::size_t usual_pile = std::size_t{1} << 20;  ///< Bytes of a block; more for one larger file.
   WholeFiles(const Source& source, BufferPool& pool, FileVersions& versions, std::shared_ptr<Requests> requests,
-             std::size_t pile = usual_pile)
-      : source_{source}, pool_{pool}, versions_{versions}, pile_{pile}, ahead_{std::move(requests)} {}
+             std::size_t pile = usual_pile, std::shared_ptr<AskedFiles> asked = {})
+      : source_{source}, pool_{pool}, versions_{versions}, pile_{pile}, ahead_{std::move(requests), std::move(asked)} {}
 
   /// Announces a file that is added next, or after those that were announced. False: as many were as may be; so are
   /// local files, which nobody asks for ahead.
@@ -89,10 +89,13 @@ class WholeFileReader final : public BlockReader {
 /// them.
 class ListedFileReader final : public BlockReader {
  public:
-  /// `files`: by number, ascending. `pile`: bytes of a block of several files.
+  /// `files`: by number, ascending. `pile`: bytes of a block of several files. `asked`: as of FilesAhead.
   ListedFileReader(const Source& source, std::vector<std::uint32_t> files, std::shared_ptr<BufferPool> pool,
-                   FileVersions& versions, std::shared_ptr<Requests> requests, std::size_t pile)
-      : pool_{std::move(pool)}, files_{source, *pool_, versions, std::move(requests), pile}, list_{std::move(files)} {}
+                   FileVersions& versions, std::shared_ptr<Requests> requests, std::size_t pile,
+                   std::shared_ptr<AskedFiles> asked)
+      : pool_{std::move(pool)},
+        files_{source, *pool_, versions, std::move(requests), pile, std::move(asked)},
+        list_{std::move(files)} {}
   void find(Block& block) override;
   void check(Block&, const RecordCheck&) const override {}
   [[nodiscard]] Result<void> seek(std::int64_t record, const std::shared_ptr<const RecordIndex>& index) override;

@@ -8,7 +8,11 @@ namespace forebay::engine {
 FilesAhead::~FilesAhead() { clear(); }
 
 void FilesAhead::ask(std::uint32_t number, FileSystem& system, const std::string& path) {
-  files_.push_back({.number = number, .system = &system, .path = path, .version = requests_->find(system, path)});
+  files_.push_back({.number = number,
+                    .system = &system,
+                    .path = path,
+                    .version = requests_->find(system, path),
+                    .bytes = asked_ ? asked_->take(number) : nullptr});
 }
 
 void FilesAhead::clear() {
@@ -22,7 +26,7 @@ void FilesAhead::advance(std::int64_t max) {
     if (file.bytes || !has_bytes(file)) continue;
     const std::int64_t size = file.version->version().size;
     if (size > max || !share_.take(size)) return;
-    file.size = size;
+    file.held = size;
     auto target = std::make_shared<const RequestTarget>(
         RequestTarget{.system = file.system, .path = file.path, .version = file.version->version()});
     file.bytes = requests_->ask(std::move(target), {.offset = 0, .bytes = size}, &file == &files_.front());
@@ -51,14 +55,14 @@ Result<std::span<const std::byte>> FilesAhead::bytes() const {
 std::int64_t FilesAhead::bytes_there(std::int64_t max) const {
   std::int64_t out = 0;
   for (const File& file : files_) {
-    if (!file.bytes || !file.bytes->ready() || file.size > max - out) break;
-    out += file.size;
+    if (!file.bytes || !file.bytes->ready() || file.bytes->range().bytes > max - out) break;
+    out += file.bytes->range().bytes;
   }
   return out;
 }
 
 void FilesAhead::pop() {
-  share_.give_back(files_.front().size);
+  share_.give_back(files_.front().held);
   files_.pop_front();
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "engine/requests/asked_files.h"
 #include "engine/requests/requests.h"
 #include "io/file_system.h"
 
@@ -21,8 +22,9 @@ namespace forebay::engine {
 /// One thread at a time calls; the owner says which.
 class FilesAhead {
  public:
-  explicit FilesAhead(std::shared_ptr<Requests> requests)
-      : requests_{std::move(requests)}, share_{requests_->window()} {}
+  /// `asked`: those that were asked for before; null: none was.
+  explicit FilesAhead(std::shared_ptr<Requests> requests, std::shared_ptr<AskedFiles> asked = {})
+      : requests_{std::move(requests)}, asked_{std::move(asked)}, share_{requests_->window()} {}
   ~FilesAhead();
 
   [[nodiscard]] bool has_room() const { return files_.size() < max_files; }  ///< `ask` may be called.
@@ -57,13 +59,14 @@ class FilesAhead {
     std::string path;
     std::shared_ptr<Request> version;
     std::shared_ptr<Request> bytes = nullptr;  // null: not asked for yet, or the file has none
-    std::int64_t size = 0;                     // that `share_` holds
+    std::int64_t held = 0;                     // bytes that `share_` holds
   };
   [[nodiscard]] static bool has_bytes(const File& file) {
     return file.version->ready() && !file.version->error() && file.version->version().size > 0;
   }
 
   const std::shared_ptr<Requests> requests_;
+  const std::shared_ptr<AskedFiles> asked_;
   RequestWindow::Share share_;
   std::deque<File> files_;
 };

@@ -51,7 +51,7 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, R
       versions_{program.source.files},
       table_{pool, room_after(program.source)},
       access_{program, pool, pass_cache_, versions_, table_, means_, requests_},
-      whole_files_{program, std::move(pool), table_},
+      whole_files_{program, std::move(pool), table_, requests_},
       own_rows_{program, means_.processes},
       catches_up_by_name_{names_records(program)},
       calls_{wake},

@@ -77,7 +77,10 @@ class OpenFiles final : public OpenParts {
   Result<std::int64_t> skip(Stream stream, std::int64_t n) override EXCLUDES(mutex_);
   bool ready(Stream stream) override EXCLUDES(mutex_);
   void close(Stream stream) override EXCLUDES(mutex_);
-  void drop(std::span<const Handle> records) override { table_.release(records, batch_); }
+  void drop(std::span<const Handle> records) override {
+    if (program_.source.files_a_part > 0) whole_files_.forget(records);
+    table_.release(records, batch_);
+  }
   void hold(std::span<const Handle> records) override { table_.hold(records); }
   Result<std::shared_ptr<void>> charge(std::int64_t bytes) override;
   std::int64_t files_ahead() const override;

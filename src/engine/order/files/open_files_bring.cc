@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t min_pile = std::size_t{64} << 10;  // bytes of a block
 
+Error not_all_read() { return {Code::internal, "the files of a batch were not all read"}; }
+
 }  // namespace
 
 /// Reads the files of a batch that are not in memory, in the order of the list, and changes their handles to those of
@@ -26,6 +28,7 @@ Result<void> OpenFiles::bring_files(std::span<Handle> handles) {
   if (bringing_.empty()) begin_bringing(WholeFileAccess::numbers(absent));
   auto done = bring_rest(absent);
   if (!done.ok() && !interrupted(done.error())) stop_bringing();
+  if (done.ok() && !whole_files_.absent(handles).empty()) return not_all_read();
   return done;
 }
 
@@ -38,8 +41,8 @@ void OpenFiles::begin_bringing(std::span<const std::uint32_t> files) {
     const std::size_t from = files.size() * i / lists, to = files.size() * (i + 1) / lists;
     std::vector<std::uint32_t> some(files.begin() + static_cast<std::ptrdiff_t>(from),
                                     files.begin() + static_cast<std::ptrdiff_t>(to));
-    auto reader =
-        std::make_unique<ListedFileReader>(program_.source, std::move(some), pool_, versions_, requests_, pile);
+    auto reader = std::make_unique<ListedFileReader>(program_.source, std::move(some), pool_, versions_, requests_,
+                                                     pile, whole_files_.asked());
     bringing_.push_back(std::make_shared<ReaderState>(program_, 0, std::move(reader)));
     bringing_.back()->brings = true;
   }
@@ -55,7 +58,7 @@ Result<void> OpenFiles::bring_rest(std::span<Handle* const> absent) {
     if (interrupt()) return Error{Code::cancelled, "interrupted"};
     ReaderState& list = *bringing_.front();
     FOREBAY_TRY(std::unique_ptr<Block> block, wait_for_block(list));
-    if (!block) return Error{Code::internal, "the files of a batch were not all read"};
+    if (!block) return not_all_read();
     const std::optional<Error> failed = block->error;
     const bool last = block->last;
     const std::uint32_t first = absent.empty() ? 0 : absent.front()->ordinal;

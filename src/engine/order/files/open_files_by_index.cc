@@ -237,7 +237,11 @@ Result<bool> OpenFiles::expect(std::span<const Handle> handles) {
 }
 
 OpenParts::Expected OpenFiles::expect_batch(std::span<const Handle> rows) {
-  if (catching_up_ || program_.source.rows || program_.source.files_a_part > 0) return {};
+  if (catching_up_ || program_.source.rows) return {};
+  if (program_.source.files_a_part > 0) {
+    const auto [files, done] = whole_files_.expect(rows);
+    return {.bytes = files, .asked = done};
+  }
   const std::int64_t bytes = access_.requested_bytes(rows);
   const auto asked = access_.expect(rows, IndexedReader::Of::batch);
   return {.bytes = bytes, .asked = asked.ok() && *asked};
@@ -299,7 +303,10 @@ void OpenFiles::expect_reads(const BatchLayout& layout) const {
 
 /// Brings the records that are not in memory, as `fetch`.
 Result<bool> OpenFiles::fetch_absent(std::span<Handle> handles, IndexedReader::Of what) {
-  if (catching_up_) return false;
+  if (catching_up_) {
+    stop_bringing();  // of a batch that nobody wants any more
+    return false;
+  }
   if (program_.source.rows) return true;  // rows are in memory as soon as they have a handle
   const auto go_on = [this] { return !interrupt(); };
   if (program_.source.files_a_part > 0) {

@@ -51,6 +51,12 @@ std::int64_t processes_of(const Program& program, const Shard& shard) {
   return shard.count * shard.batch_count * program.dealt;
 }
 
+bool brings_whole_files(const Program& program) {
+  const Source& source = program.source;
+  const bool own = source.files_a_part > 0 && !source.files.empty() && stores::file_system_of(source.files.front());
+  return own || std::ranges::any_of(program.branches, brings_whole_files);
+}
+
 std::string whole_for_all(const Program& program) {
   if (!program.early.frame_attributes.empty()) return "an order needs values of frames, which are not stored";
   if (program.windows && program.windows->windowing.asks) return "a function of the program cuts the windows";

@@ -24,6 +24,8 @@ inline constexpr std::int64_t min_own_request = std::int64_t{64} << 10;
 /// The number of processes that share the rows which the order of `program` goes through: the shards by row and batch,
 /// and by element.
 [[nodiscard]] std::int64_t processes_of(const Program& program, const Shard& shard);
+/// Whether a record may be a whole file of another machine, also in a branch.
+[[nodiscard]] bool brings_whole_files(const Program& program);
 
 /// Why such processes read all files of `program` whole. Empty: it depends on each file.
 [[nodiscard]] std::string whole_for_all(const Program& program);
