@@ -152,9 +152,11 @@ class Near:
             file.seek(start)
             return file.read(max(1, (end - start) // 2))     # the engine asks for the rest
 
-    def find(self, folder: str) -> "list[str]":
+    def find(self, folder: str) -> "dict[str, dict[str, Any]]":
+        """The versions of some files, too: those of the others are asked for."""
         below = folder.removeprefix("near://")
-        return [f"near://{below}{name}" for name in os.listdir(below or ".")]
+        paths = [f"near://{below}{name}" for name in os.listdir(below or ".")]
+        return {path: self.info(path) if path.endswith((".large", ".bin")) else {} for path in paths}
 
 
 fb.add_file_system("near", Near())
