@@ -63,7 +63,7 @@ Result<void> FileReader::check_records(Block& block, const RecordCheck& check) c
                              .offset = source_.format->record_offset(payload)});
 }
 
-/// A wrong checksum is at the payload, every other fault at the record, as in a ticket (Executor::place).
+/// A wrong checksum is at the payload, every other fault at the record, as in a ticket (ErrorPlaces).
 std::optional<Malformed> FileReader::first_malformed(Block& block, const RecordCheck& check) const {
   std::size_t end = 0;
   for (const Extent& extent : block.records) end = std::max(end, std::size_t{extent.offset} + extent.length);
