@@ -170,3 +170,20 @@ def test_a_branch_that_is_none_is_named_beside_bound_rows(branch: Any) -> None:
     document["source"]["zip"]["branches"][1] = branch
     with pytest.raises(fb.ConfigError, match="/source/zip/branches/1"):
         fb.load(document, bind=pipe._bindings)
+
+
+@pytest.mark.parametrize(("combination", "steps", "places"), [
+    ({"untill": "all"}, [{"filter": {"where": "x > 2"}}], ["/source/mix/untill"]),
+    ({"untill": "all"}, [{"filter": {"where": "x > 2"}}, {"shuffle": {"global": True}}], ["/source/mix/untill"]),
+    ({"weights": [1]}, [{"chunk": {"size": 2}}], ["/source/mix/weights"]),
+    ({}, [{"filter": {"where": "y > 2"}}, {"shuffle": {"global": True}}], ["/steps/0/filter/where"]),
+    ({}, [{"filter": {"wher": "x > 2"}}, {"shuffle": {"global": True}}], ["/steps/0/filter/wher", "/steps/0/filter"]),
+    ({"until": "al"}, [{"filter": {"where": "x > 2"}}, {"shuffle": {"buffers": 3}}], ["/steps/1/shuffle/buffers", "/source/mix/until"])])
+def test_a_typo_is_told_alone(combination: dict[str, Any], steps: list[Any], places: list[str]) -> None:
+    """What stands behind a combination is complained about when nothing else is wrong: rows could be made for it."""
+    branches = [{"source": {"arrays": {"bind": name}}} for name in ("a", "b")]
+    document = {"source": {"mix": {**combination, "branches": branches}}, "steps": [*steps, {"batch": {"size": 8}}]}
+    with pytest.raises(fb.ConfigError) as refused:
+        fb.load(document, bind={name: {"x": np.arange(9)} for name in ("a", "b")})
+    found = [error.pointer for error in refused.value.faults] or [refused.value.pointer]
+    assert sorted(found) == sorted(places), str(refused.value)

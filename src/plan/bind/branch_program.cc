@@ -23,7 +23,7 @@ std::string branches_option(const CombineType& type) {
 
 void check_combined_batches(const Stages& stages, const Batching& batching, Faults& faults) {
   if (stages.combination == nullptr || (batching.attributes.empty() && batching.packs.empty())) return;
-  complain(*stages.batch_stage->options,
+  misplace(*stages.batch_stage->options,
            fmt::format("'{}' looks at the lengths of rows before it cuts batches, and the rows of a combination are "
                        "decoded only after that; use 'batch'",
                        stages.batch_stage->plugin),

@@ -68,7 +68,7 @@ class StageSorter {
       stages_.source = look_up(registry_.sources(), stage, "format");
     } else if (is_branch_) {
       stages_.combination = nullptr;
-      complain(*stage.json,
+      misplace(*stage.json,
                fmt::format("'{}' combines branches, and combinations do not nest: list all branches in one, or make "
                            "the inner combination a data set of its own",
                            stage.plugin),
@@ -136,7 +136,7 @@ class StageSorter {
 
   void place_window(const Stage& stage, const WindowType& type) {
     if (is_branch_ || stages_.combination != nullptr) {
-      complain(
+      misplace(
           *stage.options,
           fmt::format("'{}' cuts windows, which can stand neither in a branch of a combination nor after one; leave "
                       "it out, or read one source",
@@ -231,7 +231,7 @@ class StageSorter {
     }
     if (!ordering) return;
     if (stages_.combination != nullptr && needs_files(*ordering)) {
-      complain(
+      misplace(
           *stage.options,
           fmt::format("'{}' comes after a combination, which has no files of its own and whose rows are not read "
                       "in any order; move it into the branches, into all of them if their rows stand side by side{}",

@@ -122,7 +122,9 @@ class Stretches {
     const auto program = builder->run_rows(document_, batches ? batch_end_ : std::string{});
     if (!program) {
       // The faults of a combination in the branch, or of the branch's batches, say more than those of the whole branch.
-      if (is_branch_ && ((!before && to == 0) || batches)) fewest_ = builder->faults();
+      const bool only_places = std::ranges::all_of(fewest_, is_misplaced);
+      const bool says_more = only_places && !std::ranges::all_of(builder->faults(), is_misplaced);
+      if (says_more || (is_branch_ && ((!before && to == 0) || batches))) fewest_ = builder->faults();
       return nullptr;
     }
     auto out = std::make_shared<MadeSource>();
@@ -356,6 +358,7 @@ Result<Plan> build(const Json& document, const BindContext& context, const Regis
   if (auto plan = whole.run()) return *std::move(plan);
   Faults faults = whole.faults();
   if (auto plan = plan_in_stretches(written, planning, faults)) return *std::move(plan);
+  if (!std::ranges::all_of(faults, is_misplaced)) std::erase_if(faults, is_misplaced);
   return together(std::move(faults));
 }
 

@@ -14,6 +14,14 @@ void complain(const Json& found, std::string message, Faults& faults) {
   faults.emplace_back(Code::config, Detail::invalid_argument, std::move(message), found.place());
 }
 
+void misplace(const Json& stage, std::string message, Faults& faults) {
+  faults.emplace_back(Code::config, Detail::failed_precondition, std::move(message), stage.place());
+}
+
+bool is_misplaced(const Error& fault) {
+  return fault.code() == Code::config && fault.detail() == Detail::failed_precondition;
+}
+
 namespace {
 
 /// Sorts the faults by place; those without a place come last.

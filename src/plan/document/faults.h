@@ -19,6 +19,10 @@ using Faults = std::vector<Error>;
 /// Adds a config fault at the place of `found`. (fault_value does the same and begins the message with the value's
 /// name.)
 void complain(const Json& found, std::string message, Faults& faults);
+/// The same of a stage that cannot stand where it does, unless the rows before it are made first. The user is told only
+/// where there is no other fault: with one, nobody can say whether they could be.
+void misplace(const Json& stage, std::string message, Faults& faults);
+[[nodiscard]] bool is_misplaced(const Error& fault);
 
 /// One error for all faults, sorted by line and column; files are in the order of their first fault.
 [[nodiscard]] Error together(Faults faults);
