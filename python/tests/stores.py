@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import threading
+import time
 import uuid
 from typing import Any, Callable, Iterable
 
@@ -37,6 +39,21 @@ class Store:
 
     def find(self, folder: str) -> "list[str]":
         return [path for path in self.objects if path.startswith(folder)]
+
+
+class Inside:
+    """Counts the reads that are in a store at the same time, each of which takes so long: for `before_read`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.most, self._inside, self._seconds, self._lock = 0, 0, seconds, threading.Lock()
+
+    def __call__(self, path: str, start: int) -> None:
+        with self._lock:
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+        time.sleep(self._seconds)
+        with self._lock:
+            self._inside -= 1
 
 
 class Telling(Store):

@@ -8,14 +8,12 @@ import pathlib
 import subprocess
 import sys
 import tarfile
-import threading
-import time
 from typing import Any, Callable
 
 import fsspec
 import numpy as np
 import pytest
-from stores import Store, check_restarts, in_memory, new_store, records, values, write_parts
+from stores import Inside, Store, check_restarts, in_memory, new_store, records, values, write_parts
 
 import forebay as fb
 
@@ -343,24 +341,14 @@ def test_of_many_files_a_state_tells_which_may_have_been_replaced(store: "tuple[
 @pytest.mark.parametrize("requests", [1, 3, 24])
 def test_as_many_requests_are_in_flight_as_the_run_may_have(requests: int, parts: "list[pathlib.Path]", store: "tuple[str, Store]") -> None:
     base, files = store
-    inside, most, lock = 0, 0, threading.Lock()
-
-    def count(path: str, start: int) -> None:
-        nonlocal inside, most
-        with lock:
-            inside += 1
-            most = max(most, inside)
-        time.sleep(.05)
-        with lock:
-            inside -= 1
     for number in range(40):
         files.put(f"{base}/{number:02}", parts[0].read_bytes())
     pipe = records(f"{base}/*").shuffle(global_=True).seed(1).batch(8)
     wanted = values(pipe.load())    # which makes the indexes
-    files.before_read = count
+    files.before_read = inside = Inside(.05)
     with pipe.load(requests=requests) as loader:
         assert values(loader) == wanted
-    assert most == requests
+    assert inside.most == requests
 
 
 def test_a_number_of_requests_that_makes_no_sense_is_an_error(parts: "list[pathlib.Path]") -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import itertools
 import pathlib
-import threading
-import time
 from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
 from PIL import Image
-from stores import Store, Telling, check_restarts, new_store
+from stores import Inside, Store, Telling, check_restarts, new_store
 from web_server import Web, says
 
 import forebay as fb
@@ -152,21 +150,11 @@ def test_files_of_later_batches_are_asked_for_while_a_batch_waits(folder: pathli
     base, store = new_store(Telling())
     for path in folder.glob("class*/[0-9]*.bin"):
         store.put(f"{base}/{path.relative_to(folder)}", path.read_bytes())
-    inside, most, lock = 0, 0, threading.Lock()
-
-    def count(path: str, start: int) -> None:
-        nonlocal inside, most
-        with lock:
-            inside += 1
-            most = max(most, inside)
-        time.sleep(.02)
-        with lock:
-            inside -= 1
-    store.before_read = count
+    store.before_read = inside = Inside(.02)
     with pipeline(f"{base}/*/*.bin", order, size=2).load(threads=1, memory="64MiB", requests=12) as loader:
         found = values(loader)
     assert found == values(pipeline(sorted(map(str, folder.glob("class*/[0-9]*.bin"))), order, size=2).load())
-    assert most == 12
+    assert inside.most == 12
 
 
 def test_files_that_are_asked_for_ahead_keep_to_the_budget(folder: pathlib.Path) -> None:

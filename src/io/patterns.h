@@ -15,7 +15,7 @@
 
 namespace forebay::io {
 
-/// What folders of stores have, each asked for once. For one plan, on its thread.
+/// The files in folders of stores. Each folder is listed once. For one plan, on its thread.
 class FolderLists {
  public:
   /// The files of a folder, as of stores::list; they stay as long as this object.

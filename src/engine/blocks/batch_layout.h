@@ -95,7 +95,7 @@ struct RowSpans {
   [[nodiscard]] std::span<const columns::PlacedSpan> of_row(std::size_t axis, std::int64_t row) const;
 };
 
-/// What is done after a batch.
+/// How much of the run and of the epoch is done after a batch.
 struct DoneParts {
   double of_run = 0;  ///< Or of the pass when the run is endless: 0 … 1.
   Fraction of_epoch;

@@ -8,7 +8,7 @@ namespace forebay::engine {
 
 constexpr std::int64_t usual_requests = 32;  // to stores, in flight at once
 
-/// What a run may use beside its memory.
+/// The resources of a run besides its memory.
 struct RunMeans {
   std::int64_t threads = 1;
   std::string index_dir = {};              ///< As RunOptions::index_dir.

@@ -17,7 +17,7 @@ class RequestWindow {
   RequestWindow(std::shared_ptr<BufferPool> pool, std::int64_t max_requests);
   void close() EXCLUDES(mutex_);  ///< Nothing may be asked for any more.
 
-  /// What one file has asked for ahead.
+  /// The bytes that one file has asked for ahead.
   class Share {
    public:
     explicit Share(std::shared_ptr<RequestWindow> window) : window_{std::move(window)} {}

@@ -98,7 +98,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// The request that is in flight for the longest time, and what file systems have met last, in words. Empty: none is.
   [[nodiscard]] std::string oldest() const EXCLUDES(mutex_);
 
-  /// What files that are read from their beginning to their end may ask for ahead.
+  /// Limits the bytes that files read from beginning to end ask for ahead.
   [[nodiscard]] const std::shared_ptr<RequestWindow>& window() const { return window_; }
 
  private:

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "engine/memory/catch_all.h"
 #include "engine/memory/prefault.h"
 #include "engine/tickets/branch_tickets.h"
 #include "engine/tickets/finish/finish.h"

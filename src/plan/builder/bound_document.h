@@ -20,7 +20,7 @@
 
 namespace forebay::plan {
 
-/// What documents are planned by: the same for the branches of a document.
+/// The context and the plug-ins of planning, the same for all branches of a document.
 struct Planning {
   const BindContext& context;
   const Registry& registry;

@@ -21,17 +21,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Digits alone, below 2^63.
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t out = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (problem != std::errc{} || end != text.data() + text.size() || text.front() == '-') return std::nullopt;
-  return out;
-}
-
-std::optional<std::int64_t> number_or_star(std::string_view text) { return text == "*" ? -1 : number(text); }
+std::optional<std::int64_t> number_or_star(std::string_view text) { return text == "*" ? -1 : number_in(text); }
 
 }  // namespace
+
+std::optional<std::int64_t> number_in(std::string_view digits) {
+  std::int64_t out = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  if (problem != std::errc{} || end != digits.data() + digits.size() || digits.front() == '-') return std::nullopt;
+  return out;
+}
 
 std::optional<ContentRange> content_range_of(std::string_view text) {
   text = trimmed(text);
@@ -46,8 +45,8 @@ std::optional<ContentRange> content_range_of(std::string_view text) {
   if (range == "*") return out;
   const std::size_t dash = range.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto first = number(range.substr(0, dash));
-  const auto last = number(range.substr(dash + 1));
+  const auto first = number_in(range.substr(0, dash));
+  const auto last = number_in(range.substr(dash + 1));
   if (!first || !last || *last < *first || (*size >= 0 && *last >= *size)) return std::nullopt;
   out.first = *first;
   out.last = *last;
@@ -73,7 +72,7 @@ void Reply::begin(std::string_view line) {
   bytes_ = bytes;
   const std::size_t space = std::min(line.find(' '), line.size());
   line = trimmed(line.substr(space));
-  status_ = static_cast<int>(number(line.substr(0, 3)).value_or(0));
+  status_ = static_cast<int>(number_in(line.substr(0, 3)).value_or(0));
   reason_ = trimmed(line.substr(std::min<std::size_t>(3, line.size())));
 }
 
@@ -85,7 +84,7 @@ void Reply::set(T& member, T value, const T& none) {
 
 void Reply::add(std::string_view name, std::string_view value) {
   if (name == "content-length") {
-    const auto length = number(value);
+    const auto length = number_in(value);
     contradicts_itself_ = contradicts_itself_ || !length;
     set(length_, length.value_or(-1), std::int64_t{-1});
   } else if (name == "content-range") {
@@ -100,7 +99,7 @@ void Reply::add(std::string_view name, std::string_view value) {
     const std::string encoding = lower(value);
     encoding_ = encoding == "identity" ? std::string{} : encoding;
   } else if (name == "retry-after") {
-    retry_after_ = number(value).value_or(-1);
+    retry_after_ = number_in(value).value_or(-1);
   } else if (name == "x-amz-request-id" || name == "x-request-id" || name == "x-goog-request-id") {
     request_id_ = value.substr(0, 100);
   } else if (name == "x-amz-bucket-region") {

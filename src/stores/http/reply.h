@@ -14,6 +14,9 @@ namespace forebay::stores::http {
 /// The hash of an ETag, with its quotes, or of what else tells versions of a file apart. 0: of an empty text.
 [[nodiscard]] std::uint64_t version_of(std::string_view text);
 
+/// The number that is written in digits alone, below 2^63.
+[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits);
+
 /// "bytes 0-9/100": which bytes of a file an answer has. A part that is "*" is -1.
 struct ContentRange {
   std::int64_t first = -1, last = -1, size = -1;

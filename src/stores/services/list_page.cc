@@ -11,6 +11,8 @@
 #include <expat.h>
 #include <fmt/core.h>
 
+#include "stores/http/reply.h"
+
 namespace forebay::stores::http {
 
 namespace {
@@ -96,13 +98,6 @@ std::optional<std::string> decoded(std::string_view text) {
   return out;
 }
 
-/// -1: it is no number.
-std::int64_t size_in(std::string_view text) {
-  std::int64_t out = -1;
-  const char* const end = text.data() + text.size();
-  return std::from_chars(text.data(), end, out).ptr == end ? out : -1;
-}
-
 }  // namespace
 
 Result<ListPage> ListPage::of(std::string_view xml) {
@@ -116,7 +111,7 @@ Result<ListPage> ListPage::of(std::string_view xml) {
     if (path == "ListBucketResult/IsTruncated") truncated = text;
     if (path == "ListBucketResult/NextContinuationToken") out.next = text;
     if (path == "ListBucketResult/Contents/ETag") file.etag = text;
-    if (path == "ListBucketResult/Contents/Size") file.size = size_in(text);
+    if (path == "ListBucketResult/Contents/Size") file.size = number_in(text).value_or(-1);
     if (path == "ListBucketResult/Contents") out.files.push_back(std::exchange(file, {}));
     if (path != "ListBucketResult/Contents/Key") return;
     if (auto key = decoded(text)) {
