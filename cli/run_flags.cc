@@ -14,11 +14,11 @@ namespace {
 
 Error usage(std::string message) { return Error{Code::config, Detail::invalid_argument, std::move(message)}; }
 
-Result<std::int64_t> read_size(const std::string& text) {
+Result<std::int64_t> read_size(const std::string& flag, const std::string& text) {
   if (text.empty()) return std::int64_t{0};
   const auto bytes = parse_memory(Json{text});
   if (bytes.ok()) return bytes;
-  return usage("--memory: must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + quote(text));
+  return usage(flag + ": must be a size like 512MiB, 1GiB, 2GB or plain bytes; found " + quote(text));
 }
 
 Result<Shard> read_shard(const std::string& flag, const std::string& text) {
@@ -94,11 +94,14 @@ void RunFlags::add_to(CLI::App& verb) {
   verb.add_option("--prefetch", prefetch, "Batches made ahead; 0: chosen by their size")->check(whole_number(0));
   verb.add_option("--requests", requests, "Requests to other machines in flight at once for each source; 0: 32")
       ->check(whole_number(0, 1024));
+  verb.add_option("--cache-dir", cache_dir, "Folder in which parts of files of other machines are kept")
+      ->check(not_empty());
+  verb.add_option("--cache-size", cache_size, "What it may take: 200GB, 512MiB or plain bytes")->check(not_empty());
   add_shard_to(verb);
 }
 
 Result<Loader> RunFlags::start(RunOptions options) const {
-  FOREBAY_TRY(const std::int64_t bytes, read_size(memory));
+  FOREBAY_TRY(const std::int64_t bytes, read_size("--memory", memory));
   if (!plan_) {
     FOREBAY_TRY(Plan planned, Plan::load(document));
     plan_ = std::move(planned);
@@ -106,7 +109,8 @@ Result<Loader> RunFlags::start(RunOptions options) const {
   Plan plan = *plan_;
   FOREBAY_TRY(const Shard taken, chosen(plan));
   options.threads = threads, options.memory = bytes, options.prefetch = prefetch, options.index_dir = index_dir;
-  options.requests = requests;
+  options.requests = requests, options.cache_dir = cache_dir;
+  FOREBAY_TRY(options.cache_size, read_size("--cache-size", cache_size));
   options.take(taken);
   auto pipeline = Loader::start(std::move(plan), options);
   if (pipeline.ok() && !taken.source.empty()) picked_ = taken;

@@ -36,6 +36,8 @@ struct RunFlags : ShardFlags {
   std::string memory;
   std::int64_t prefetch = 0;
   std::int64_t requests = 0;
+  std::string cache_dir;
+  std::string cache_size;
 
   void add_to(CLI::App& verb);
   /// Plans and starts the document; it is read once, so it may come from a pipe. `options`: those that no flag sets.

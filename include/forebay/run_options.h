@@ -82,6 +82,11 @@ struct RunOptions {
   std::string index_dir = {};
   /// Requests to stores (forebay/file_system.h) that are in flight at once for each source, at most 1024; 0: 32.
   std::int64_t requests = 0;
+  /// Folder on a disk of this machine, made if necessary, in which parts of files of stores are kept for the next pass,
+  /// the next run and the other ranks of the machine (docs/remote.md). Empty: they are fetched anew. It takes
+  /// `cache_size` bytes at once, at least 2^16.
+  std::string cache_dir = {};
+  std::int64_t cache_size = 0;
   /// Spans that Loader::trace keeps, the last ones: a span is a piece of work of a thread, or a wait. They take 40
   /// bytes each beside the budget. At most 2^24; 0: there is no trace.
   std::int64_t trace = 0;

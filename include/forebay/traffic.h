@@ -12,11 +12,12 @@ namespace forebay {
 
 /// The requests of a run for files of other machines, and what became of them.
 struct RequestStats {
-  std::int64_t in_flight = 0;   ///< Now.
-  std::int64_t waiting = 0;     ///< For their turn, now.
-  std::int64_t finds = 0;       ///< For versions of files.
-  std::int64_t reads = 0;       ///< For ranges of bytes; another one for what is missing of a range.
-  std::int64_t bytes_used = 0;  ///< Of these ranges.
+  std::int64_t in_flight = 0;     ///< Now.
+  std::int64_t waiting = 0;       ///< For their turn, now.
+  std::int64_t finds = 0;         ///< For versions of files.
+  std::int64_t reads = 0;         ///< For ranges of bytes; another one for what is missing of a range.
+  std::int64_t bytes_used = 0;    ///< Of these ranges, and of the cache.
+  std::int64_t bytes_cached = 0;  ///< From the cache on a local disk, instead.
   // What reads http, https and s3 says more:
   std::int64_t bytes_fetched = 0;  ///< With those that came twice or for nothing.
   std::int64_t refused = 0;        ///< Tries that a host has put off: 429 and 503.
@@ -43,6 +44,8 @@ class Traffic {
   Traffic(const Traffic&) = delete;
   Traffic& operator=(const Traffic&) = delete;
 
+  void asked();                     ///< For a range that a cache lacks.
+  void cached(std::int64_t bytes);  ///< From a cache.
   void fetched(std::int64_t bytes);
   void tried(Trouble trouble, const std::string& why);  ///< Without success; `why` names host and fault.
   void hedged();

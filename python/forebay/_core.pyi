@@ -758,7 +758,7 @@ class Stats:
     @property
     def requests(self) -> dict[str, float]:
         """
-        Requests for files of other machines: finds (for versions), reads (for ranges), bytes_used; and of http, https and s3: bytes_fetched, tries without success (refused, failed, broken, stalled), hedges, hedges_won, throttled_seconds.
+        Requests for files of other machines: finds (for versions), reads (for ranges), bytes_used, bytes_cached (from the cache); and of http, https and s3: bytes_fetched, tries without success (refused, failed, broken, stalled), hedges, hedges_won, throttled_seconds.
         """
 
     @property
@@ -877,7 +877,7 @@ def plan_document(document: object, folder: str, bindings: dict[str, Rows | Tabl
 def memory_bytes(memory: int | str) -> int:
     """The bytes of a budget, as `load` takes it."""
 
-def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int) -> Run: ...
+def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int, cache_dir: str, cache_size: int | str) -> Run: ...
 
 class SegmentBatch:
     """

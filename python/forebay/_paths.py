@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
-from forebay._arguments import wrong_type
+from forebay._arguments import integer_of, wrong_type
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
+#: A folder and a size, in bytes or as "200GB".
+Cache = tuple[Path, Union[int, str]]
 
 
 #: A signature in the query of a presigned address, and what stands beside it.
@@ -29,6 +31,16 @@ def path_of(path: Path, name: str = "path") -> str:
         if isinstance(text, str):
             return text
     raise wrong_type(name, "a str or a pathlib.Path", path)
+
+
+def cache_of(cache: Any) -> tuple[str, Union[int, str]]:
+    """The folder and the size of a cache; without one "" and 0."""
+    if cache is None:
+        return "", 0
+    if not isinstance(cache, tuple) or len(cache) != 2:
+        raise wrong_type("cache", '(folder, size), as ("/disk/cache", "200GB"), or None', cache)
+    folder, size = cache
+    return path_of(folder, "cache"), size if isinstance(size, str) else integer_of("cache", size, 'of bytes, as 200 * 10**9 or "200GB"')
 
 
 def path_or_none(path: Optional[Path], name: str) -> Optional[str]:

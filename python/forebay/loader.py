@@ -11,7 +11,7 @@ from forebay._arguments import flag_of, integer_of, memory_of, names_of, wrong_t
 from forebay._at_exit import close_at_exit
 from forebay._core import Batch, Plan, Stats
 from forebay._epochs import Epoch, Epochs
-from forebay._paths import Path, path_of
+from forebay._paths import Cache, Path, cache_of, path_of
 from forebay._planned import planned
 from forebay.errors import Error, StateError
 from forebay.schema import Schema, TensorSpec, mapped_text
@@ -312,27 +312,24 @@ class Loader:
 
 
 def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, None] = None,
-         prefetch: Optional[int] = None, shard: Optional[Shard] = None,
-         bind: Optional[Mapping[str, Any]] = None,
-         index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, requests: Optional[int] = None) -> Loader:
+         prefetch: Optional[int] = None, shard: Optional[Shard] = None, bind: Optional[Mapping[str, Any]] = None,
+         index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, requests: Optional[int] = None,
+         cache: Optional[Cache] = None) -> Loader:
     """Plans and starts a document.
 
-    doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the
-                working directory
-    threads     workers in the background, of which one rests while a loop that is always back at once for the next
-                batch does its work; left out or 0: the document's, else one for every CPU
+    doc         path of a loader or pipeline document, or the document itself, whose paths are then relative to the working directory
+    threads     workers in the background, of which one rests while a loop that is always back at once for the next batch does its work;
+                left out or 0: the document's, else one for every CPU
     memory      budget, as bytes or "1GiB"; left out or 0: the document's, else a quarter of the memory
     prefetch    finished batches kept ready; left out or 0: the document's, else chosen by their size
-    shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to
-                (index + 1) · B / count; count must divide the batch size. "auto" asks the launcher's environment
-                variables (torchrun, Open MPI, PMI, SLURM, JAX) and says on standard error which shard it picked.
-                {"index": i, "count": n, "by": "file"} takes files i, i + n, … of every pass instead, in batches of B / n
-                rows: no file is read by two processes; the batch's `remainder` must not be "keep". "by": "element" takes
-                elements i, i + n, … of every pass, after all orders and filters, in such batches. "by": "batch" takes
-                batches i, i + n, …: what n worker processes of one rank do. It may stand beside another one:
-                [(rank, ranks), {"index": worker, "count": workers, "by": "batch"}].
-                {"index": "auto", "replicas": r} lets r neighbouring ranks take one shard. Left out: the document's, else
-                everything
+    shard       (index, count) or "index/count": the rows of every batch that this process takes, index · B / count up to (index + 1) · B
+                / count; count must divide the batch size. "auto" asks the launcher's environment variables (torchrun, Open MPI, PMI,
+                SLURM, JAX) and says on standard error which shard it picked. {"index": i, "count": n, "by": "file"} takes files i,
+                i + n, … of every pass instead, in batches of B / n rows: no file is read by two processes; the batch's `remainder` must
+                not be "keep". "by": "element" takes elements i, i + n, … of every pass, after all orders and filters, in such batches.
+                "by": "batch" takes batches i, i + n, …: what n worker processes of one rank do. It may stand beside another one:
+                [(rank, ranks), {"index": worker, "count": workers, "by": "batch"}]. {"index": "auto", "replicas": r} lets r
+                neighbouring ranks take one shard. Left out: the document's, else everything
     bind        objects that the document names, by name: {"train": {"x": array, …}} for {"source": {"arrays": {"bind": "train"}}}, see
                 forebay.arrays; or functions, which orders and batches ask, see Pipeline.bind
     index_dir   folder for record indexes and attributes, made if necessary; left out: `.forebay` beside the data, else the folder that
@@ -341,11 +338,14 @@ def load(doc: Document, threads: Optional[int] = None, memory: Union[int, str, N
                 program goes on: `fb.torch.to(batch, "cuda")`. For the current GPU of this thread (torch.cuda.set_device). ConfigError
                 where there is none, or no CUDA runtime
     requests    to other machines, in flight at once for each source, at most 1024; left out or 0: 32 (docs/remote.md)
+    cache       (folder, size): parts of files of other machines are kept there for the next pass, the next run and the other ranks of
+                this machine. It takes its size, such as "200GB", at once (docs/remote.md)
 
     None of them changes what is delivered, but for shards by file and by element, whose order is their own. Raises ConfigError with every
     fault of the document, IoError when the document or a file that it names cannot be read.
     """
-    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir, pin_memory=pin_memory, requests=requests)
+    return start(doc, bind, threads, memory, prefetch, shard, index_dir=index_dir, pin_memory=pin_memory, requests=requests,
+                 cache=cache)
 
 
 def plan(doc: Document, bind: Optional[Mapping[str, Any]] = None) -> Plan:
@@ -374,13 +374,13 @@ def _tell_of_ranks() -> None:
 def start(doc: Document, bind: Optional[Mapping[str, Any]], threads: Optional[int], memory: Union[int, str, None],
           prefetch: Optional[int], shard: Optional[Shard], maps: tuple["MapStep", ...] = (),
           index_dir: Union[str, "os.PathLike[str]", None] = None, pin_memory: bool = False, identities: bool = False,
-          requests: Optional[int] = None) -> Loader:
+          requests: Optional[int] = None, cache: Optional[Cache] = None) -> Loader:
     """`identities`: the run keeps what tells its rows apart, as it does for functions of `map`."""
     pinned = _core.cuda_pinned_memory(-1, "") if flag_of("pin_memory", pin_memory) else None
     made = planned(doc, bind, integer_of("threads", threads), memory_of(memory))
     run: Any = _core.start(made.plan, integer_of("threads", threads), made.memory, integer_of("prefetch", prefetch), shard,
                            "" if index_dir is None else path_of(index_dir, "index_dir"), pinned, bool(maps) or identities,
-                           integer_of("requests", requests))
+                           integer_of("requests", requests), *cache_of(cache))
     if shard is None and run.shard[1] == 1:
         _tell_of_ranks()
     if made.pumps:

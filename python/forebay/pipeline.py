@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from forebay._arguments import names_of, wrong_type
-from forebay._paths import without_signatures
+from forebay._paths import Cache, without_signatures
 from forebay.errors import ConfigError
 from forebay.loader import Loader, Plan, Shard, plan, start
 from forebay.schema import Transform, mapped_text
@@ -161,9 +161,10 @@ class PipelineBase:
 
     def load(self, threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
              shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None,
-             pin_memory: bool = False, requests: Optional[int] = None) -> Loader:
+             pin_memory: bool = False, requests: Optional[int] = None, cache: Optional[Cache] = None) -> Loader:
         """Starts a loader; see forebay.load. Paths are relative to the working directory."""
-        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory, requests=requests)
+        return start(self._document, self._bindings, threads, memory, prefetch, shard, self._maps, index_dir, pin_memory, requests=requests,
+                     cache=cache)
 
     if not TYPE_CHECKING:
         def __getattr__(self, name: str) -> NoReturn:

@@ -7,6 +7,7 @@ from typing import Any, Callable, Collection, Iterator, Mapping, NoReturn, Optio
 
 from forebay._arguments import wrong_type
 from forebay._core import Batch
+from forebay._paths import Cache
 from forebay._progress import SMALLEST, batches_before, batches_of, share_after
 from forebay.errors import Cancelled, ConfigError, StateError
 from forebay.loader import Document, Loader, Shard, load
@@ -19,7 +20,8 @@ __all__ = ["Switch", "switch"]
 def switch(pipelines: Mapping[str, Union[PipelineBase, Document]], keep_warm: Union[bool, Collection[str]] = True,
            threads: Optional[int] = None, memory: Union[int, str, None] = None, prefetch: Optional[int] = None,
            shard: Optional[Shard] = None, index_dir: Union[str, "os.PathLike[str]", None] = None,
-           bind: Optional[Mapping[str, Any]] = None, pin_memory: bool = False, requests: Optional[int] = None) -> "Switch":
+           bind: Optional[Mapping[str, Any]] = None, pin_memory: bool = False, requests: Optional[int] = None,
+           cache: Optional[Cache] = None) -> "Switch":
     """Starts a loader for each pipeline. One of them is in use; `switch_to` goes to another one at any time.
 
         with fb.switch({"train": train, "eval": dev}) as data:
@@ -39,7 +41,7 @@ def switch(pipelines: Mapping[str, Union[PipelineBase, Document]], keep_warm: Un
 
     The other arguments are those of `load`, for each of the loaders. Raises like `load`, and starts nothing then.
     """
-    return Switch(pipelines, keep_warm, threads, memory, prefetch, shard, index_dir, bind, pin_memory, requests)
+    return Switch(pipelines, keep_warm, threads, memory, prefetch, shard, index_dir, bind, pin_memory, requests, cache)
 
 
 class Switch:
@@ -57,7 +59,8 @@ class Switch:
                  keep_warm: Union[bool, Collection[str]] = True, threads: Optional[int] = None,
                  memory: Union[int, str, None] = None, prefetch: Optional[int] = None, shard: Optional[Shard] = None,
                  index_dir: Union[str, "os.PathLike[str]", None] = None,
-                 bind: Optional[Mapping[str, Any]] = None, pin_memory: bool = False, requests: Optional[int] = None) -> None:
+                 bind: Optional[Mapping[str, Any]] = None, pin_memory: bool = False, requests: Optional[int] = None,
+                 cache: Optional[Cache] = None) -> None:
         if not isinstance(pipelines, Mapping) or not all(isinstance(name, str) for name in pipelines):
             raise wrong_type("pipelines", "a dict of pipelines or documents by name", pipelines)
         if not pipelines:
@@ -66,8 +69,8 @@ class Switch:
 
         def starter(pipe: Union[PipelineBase, Document]) -> Callable[[], Loader]:
             if isinstance(pipe, PipelineBase):
-                return lambda: pipe.load(threads, memory, prefetch, shard, index_dir, pin_memory, requests)
-            return lambda: load(pipe, threads, memory, prefetch, shard, bind, index_dir, pin_memory, requests)
+                return lambda: pipe.load(threads, memory, prefetch, shard, index_dir, pin_memory, requests, cache)
+            return lambda: load(pipe, threads, memory, prefetch, shard, bind, index_dir, pin_memory, requests, cache)
 
         self._members: dict[str, _Member] = {}
         try:

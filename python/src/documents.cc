@@ -105,6 +105,14 @@ Json convert(nb::handle value, std::string pointer, int depth) {
 
 Json to_json(nb::handle value, const std::string& pointer) { return convert(value, pointer, 0); }
 
+std::int64_t cache_size_of(nb::handle size) {
+  const auto bytes = parse_memory(to_json(size).mark({}));
+  if (bytes.ok()) return *bytes;
+  return value_of(Result<std::int64_t>{
+      Error{Code::config, Detail::invalid_argument,
+            "cache: its size must be a number of bytes, or text such as 200GB; found " + from_str(nb::str(size))}});
+}
+
 std::int64_t memory_of(nb::handle memory) {
   const Json json = to_json(memory).mark({});
   return value_of(parse_memory(json).at("memory"));

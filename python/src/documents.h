@@ -17,6 +17,8 @@ namespace forebay::python {
 
 /// A number of bytes, or text such as "1GiB". Raises ConfigError for anything else.
 [[nodiscard]] std::int64_t memory_of(nb::handle memory);
+/// The same for the size of a cache.
+[[nodiscard]] std::int64_t cache_size_of(nb::handle size);
 
 /// A shard in any form that parse_shard takes. Raises ConfigError with every fault.
 [[nodiscard]] Shard shard_of(nb::handle shard);

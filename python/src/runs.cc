@@ -243,13 +243,15 @@ Plan plan_document(nb::handle document, const std::string& folder, const nb::dic
 
 std::unique_ptr<Run> start(const Plan& plan, std::int64_t threads, nb::handle memory, std::int64_t prefetch,
                            nb::handle shard, const nb::str& folder, const PyPinned* pinned, bool row_identities,
-                           std::int64_t requests) {
+                           std::int64_t requests, const nb::str& cache_dir, nb::handle cache_size) {
   const std::string index_dir = from_str(folder);
   RunOptions options{.threads = threads,
                      .memory = memory_of(memory),
                      .prefetch = prefetch,
                      .index_dir = index_dir,
                      .requests = requests,
+                     .cache_dir = from_str(cache_dir),
+                     .cache_size = cache_size_of(cache_size),
                      .row_identities = row_identities,
                      .pin_memory = pinned == nullptr ? nullptr : pinned->memory};
   const Shard chosen = shard.is_none() ? plan.shard() : shard_of(shard);
@@ -331,9 +333,10 @@ void bind_runs(nb::module_& module) {
              "The bytes of a budget, as `load` takes it.");
   module.def("start", &start, nb::arg("plan"), nb::arg("threads"), nb::arg("memory"), nb::arg("prefetch"),
              nb::arg("shard").none(), nb::arg("index_dir"), nb::arg("pinned").none(), nb::arg("row_identities"),
-             nb::arg("requests"),
+             nb::arg("requests"), nb::arg("cache_dir"), nb::arg("cache_size"),
              nb::sig("def start(plan: Plan, threads: int, memory: int | str, prefetch: int, shard: object | None, "
-                     "index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int) -> Run"));
+                     "index_dir: str, pinned: PinnedMemory | None, row_identities: bool, requests: int, cache_dir: "
+                     "str, cache_size: int | str) -> Run"));
 }
 
 }  // namespace forebay::python

@@ -16,9 +16,10 @@ struct Summed {
   std::string_view name;
   std::int64_t RequestStats::*member;
 };
-constexpr std::array<Summed, 10> summed{{{"finds", &RequestStats::finds},
+constexpr std::array<Summed, 11> summed{{{"finds", &RequestStats::finds},
                                          {"reads", &RequestStats::reads},
                                          {"bytes_used", &RequestStats::bytes_used},
+                                         {"bytes_cached", &RequestStats::bytes_cached},
                                          {"bytes_fetched", &RequestStats::bytes_fetched},
                                          {"refused", &RequestStats::refused},
                                          {"failed", &RequestStats::failed},
@@ -38,6 +39,16 @@ struct Traffic::Counters {
 Traffic::Traffic() : counters_{std::make_unique<Counters>()} {}
 
 Traffic::~Traffic() = default;
+
+void Traffic::asked() {
+  const std::lock_guard lock{counters_->mutex};
+  ++counters_->counts.reads;
+}
+
+void Traffic::cached(std::int64_t bytes) {
+  const std::lock_guard lock{counters_->mutex};
+  counters_->counts.bytes_cached += bytes;
+}
 
 void Traffic::fetched(std::int64_t bytes) {
   const std::lock_guard lock{counters_->mutex};
@@ -92,10 +103,11 @@ std::vector<std::pair<std::string_view, double>> RequestStats::named() const {
 }
 
 std::string RequestStats::text() const {
-  if (finds + reads == 0) return {};
+  if (finds + reads + bytes_cached == 0) return {};
   constexpr double megabyte = 1e6;
   std::string out = fmt::format("{} for versions, {} for ranges of {:.1f} MB", finds, reads,
                                 static_cast<double>(bytes_used) / megabyte);
+  if (bytes_cached > 0) out += fmt::format(", {:.1f} MB from the cache", static_cast<double>(bytes_cached) / megabyte);
   if (bytes_fetched > 0) out += fmt::format(", {:.1f} MB fetched", static_cast<double>(bytes_fetched) / megabyte);
   if (refused + failed + broken + stalled > 0)
     out += fmt::format("; tries without success: {} put off, {} faults of servers, {} broken, {} stalled", refused,

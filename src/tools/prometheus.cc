@@ -66,6 +66,7 @@ void add_requests(const RequestStats& requests, Writer& out) {
   out.counter("request_hedges_total", "Ranges that were asked for a second time.", requests.hedges);
   out.counter("request_hedges_won_total", "Of these, those whose second answer came first.", requests.hedges_won);
   out.counter("request_bytes_used_total", "Of the ranges.", requests.bytes_used);
+  out.counter("request_bytes_cached_total", "From the cache on a local disk.", requests.bytes_cached);
   out.counter("request_bytes_fetched_total", "With those that came twice or for nothing.", requests.bytes_fetched);
   out.counter("request_throttled_seconds_total", "In which requests waited because their host had asked for fewer.",
               requests.throttled_seconds);

@@ -78,8 +78,10 @@ def make(code: str) -> Any:
 
 
 def load(pipe: Any, **options: Any) -> Any:
+    """Runs of several threads keep parts of files of other machines on the disk, which has room for some of them."""
+    cache = ("kept", 8 << 16) if options.get("threads", 1) > 1 else None
     try:
-        return pipe.load(**options)
+        return pipe.load(cache=cache, **options)
     except (fb.ConfigError, fb.DataError) as error:
         assert len(str(error)) > 30, f"the plan says only {error}"
         raise Refused(str(error)) from error

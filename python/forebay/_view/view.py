@@ -36,7 +36,7 @@ def _second(plan: Plan, once: bool, alone: bool) -> Loader:
         raise StateError("rows of a feed, of a table of the program, or of a plan with functions of the program are not shown: "
                          "a second loader cannot read them", code="state", detail="failed_precondition")
     memory = _core.usual_resources()[1] if alone else BESIDE_A_RUN
-    return Loader(_core.start(plan, 1, memory, 1, None, "", None, False, 0))
+    return Loader(_core.start(plan, 1, memory, 1, None, "", None, False, 0, "", 0))
 
 
 class View:

@@ -12,6 +12,7 @@
 #include "engine/index/index_store.h"
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/record_index.h"
+#include "engine/requests/cache/run_cache.h"
 
 namespace forebay::engine {
 
@@ -27,6 +28,7 @@ struct IndexRequest {
   /// The pool for the memory of a scan; null: each scan may use a quarter of the machine's memory.
   std::shared_ptr<BufferPool> pool = {};
   std::shared_ptr<IndexStores> stores = {};       ///< Null: each call opens the stores anew, in the usual places.
+  std::shared_ptr<RunCache> cache = {};           ///< Which keeps what a scan reads; null: none does.
   std::optional<io::FileIdentity> identity = {};  ///< Of the file, where it is known; else the file is asked.
   std::uint64_t made_by = 0;  ///< Names the index among those of the file: 0 for that of all its records (EntryKey).
 };

@@ -5,29 +5,13 @@
 #include <utility>
 
 #include "engine/order/branches/combination.h"
+#include "engine/order/file_places.h"
 #include "engine/order/in_parts.h"
 #include "engine/order/windows/window_stage.h"
 
 namespace forebay::engine {
 
 namespace {
-
-/// The first stage: the handles of the source's files, in the order of the list.
-class Files final : public Handles {
- public:
-  explicit Files(std::size_t count) : count_{count} {}
-  void begin(std::int64_t) override { next_ = 0; }
-  Result<std::size_t> pull(std::span<Handle> out) override {
-    const std::size_t count = std::min(out.size(), count_ - next_);
-    for (std::size_t i = 0; i < count; ++i) out[i] = {.block = static_cast<std::uint32_t>(next_ + i)};
-    next_ += count;
-    return count;
-  }
-
- private:
-  const std::size_t count_;
-  std::size_t next_ = 0;
-};
 
 /// The source's files after the orders of files. When a pass has given all its files, the first files of the next pass
 /// are announced, so that idle threads scan them ahead.
@@ -36,8 +20,8 @@ class FilesOfPass final : public Handles {
   FilesOfPass(const Program& program, OpenFiles& streams)
       : program_{program},
         open_files_{streams},
-        files_{chain(program, streams, true)},
-        next_{chain(program, streams, false)} {}
+        files_{ordered_files(program, &streams, true)},
+        next_{ordered_files(program, &streams, false)} {}
 
   void begin(std::int64_t epoch) override {
     epoch_ = epoch;
@@ -52,19 +36,6 @@ class FilesOfPass final : public Handles {
   }
 
  private:
-  static std::unique_ptr<Handles> chain(const Program& program, OpenParts& files, bool measured) {
-    std::unique_ptr<Handles> out = std::make_unique<Files>(program.source.parts());
-    for (std::size_t i = 0; i < program.file_orders.size(); ++i) {
-      out = program.file_orders[i].make({.seed = program.seed,
-                                         .purpose = i + 1,
-                                         .deterministic = program.deterministic,
-                                         .upstream = std::move(out),
-                                         .ask = ask_of(files, program.file_orders[i].asks),
-                                         .gauge = measured ? files.add_gauge(true) : nullptr});
-    }
-    return out;
-  }
-
   void announce() {
     if (program_.epochs && epoch_ + 1 >= *program_.epochs) return;
     if (program_.files_a_pass > 0) return;  // a shard of whole files: it reads only some of the files

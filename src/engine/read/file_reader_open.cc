@@ -37,8 +37,11 @@ Result<bool> FileReader::open_requested(FileSystem& system) {
     if (version_->error() && versions_ != nullptr) versions_->failed(number_);
     if (version_->error()) return *version_->error();
     if (versions_ != nullptr) FOREBAY_DO(versions_->opened(number_, version_->version()));
-    requested_.emplace(requests_, std::make_shared<const RequestTarget>(
-                                      RequestTarget{.system = &system, .path = path, .version = version_->version()}));
+    requested_.emplace(requests_, std::make_shared<const RequestTarget>(RequestTarget{.system = &system,
+                                                                                      .path = path,
+                                                                                      .version = version_->version(),
+                                                                                      .file = number_,
+                                                                                      .keeping = Keeping::in_order}));
     if (needed_) requested_->need();
     file_ = &*requested_;
   }

@@ -15,8 +15,8 @@ AskedFiles::Asked AskedFiles::ask(std::uint32_t number) {
   const Lock lock{mutex_};
   if (asked_.contains(number)) return {.bytes = version->size};
   if (bytes_ + version->size > max_bytes_) return {.bytes = version->size, .done = false};
-  auto target =
-      std::make_shared<const RequestTarget>(RequestTarget{.system = system, .path = path, .version = *version});
+  auto target = std::make_shared<const RequestTarget>(
+      RequestTarget{.system = system, .path = path, .version = *version, .file = number, .keeping = Keeping::by_index});
   asked_[number] = requests_->ask(std::move(target), {.offset = 0, .bytes = version->size});
   bytes_ += version->size;
   return {.bytes = version->size};

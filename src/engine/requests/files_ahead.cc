@@ -27,8 +27,11 @@ void FilesAhead::advance(std::int64_t max) {
     const std::int64_t size = file.version->version().size;
     if (size > max || !share_.take(size)) return;
     file.held = size;
-    auto target = std::make_shared<const RequestTarget>(
-        RequestTarget{.system = file.system, .path = file.path, .version = file.version->version()});
+    auto target = std::make_shared<const RequestTarget>(RequestTarget{.system = file.system,
+                                                                      .path = file.path,
+                                                                      .version = file.version->version(),
+                                                                      .file = file.number,
+                                                                      .keeping = Keeping::in_order});
     file.bytes = requests_->ask(std::move(target), {.offset = 0, .bytes = size}, &file == &files_.front());
   }
 }

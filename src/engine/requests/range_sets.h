@@ -48,7 +48,7 @@ class RangeSets {
     std::map<std::uint32_t, std::unique_ptr<RequestedFile>> files_;
   };
 
-  [[nodiscard]] Requests& requests() { return *requests_; }
+  [[nodiscard]] Requests& requests() const { return *requests_; }
   [[nodiscard]] Set* find(const Key& key);  ///< Null: there is none.
   /// Asks for the pieces. Those that are near each other become one request, and large ones several.
   Set& add(const Key& key, std::vector<Piece> pieces);

@@ -27,8 +27,9 @@ std::int64_t window_of(std::int64_t limit, std::int64_t max_requests) {
 
 RequestWindow::RequestWindow(std::shared_ptr<BufferPool> pool, std::int64_t max_requests)
     : pool_{std::move(pool)},
-      bytes_{window_of(pool_->limit(), max_requests)},
-      range_{std::clamp(bytes_ / (2 * max_requests), usual_range, max_range)} {}
+      max_requests_{std::max<std::int64_t>(1, max_requests)},
+      bytes_{window_of(pool_->limit(), max_requests_)},
+      range_{std::clamp(bytes_ / (2 * max_requests_), usual_range, max_range)} {}
 
 void RequestWindow::close() {
   const Lock lock{mutex_};

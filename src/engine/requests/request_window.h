@@ -15,7 +15,8 @@ namespace forebay::engine {
 class RequestWindow {
  public:
   RequestWindow(std::shared_ptr<BufferPool> pool, std::int64_t max_requests);
-  void close() EXCLUDES(mutex_);  ///< Nothing may be asked for any more.
+  void close() EXCLUDES(mutex_);                                             ///< Nothing may be asked for any more.
+  [[nodiscard]] std::int64_t max_requests() const { return max_requests_; }  ///< In flight at once.
 
   /// The bytes that one file has asked for ahead.
   class Share {
@@ -47,6 +48,7 @@ class RequestWindow {
   [[nodiscard]] std::int64_t grant(const Share& share) const REQUIRES(mutex_);
 
   const std::shared_ptr<BufferPool> pool_;
+  const std::int64_t max_requests_;
   const std::int64_t bytes_;  // of all files together
   const std::int64_t range_;  // bytes of one request, where a share allows so many
   mutable Mutex mutex_;

@@ -60,6 +60,15 @@ void RequestedFile::share(std::shared_ptr<Request> range) {
   if (ranges_.empty() || ranges_.back() != range) ranges_.push_back(std::move(range));
 }
 
+/// As many of the next bytes as end with a part of the cache, if any part ends in them.
+std::int64_t RequestedFile::whole_parts(std::int64_t bytes) const {
+  const auto cache = target_->keeping == Keeping::none ? nullptr : requests_->cache();
+  const std::int64_t end = asked_up_to_ + bytes;
+  if (cache == nullptr || end == size()) return bytes;
+  const std::int64_t last = end - end % cache->part_bytes();
+  return last > asked_up_to_ ? last - asked_up_to_ : bytes;
+}
+
 void RequestedFile::go_to(std::int64_t offset) {
   for (const auto& range : ranges_) share_.give_back(range->range().bytes);
   ranges_.clear();
@@ -76,7 +85,7 @@ void RequestedFile::advance(std::int64_t offset) {
   while (asked_up_to_ < size()) {
     const std::int64_t granted = share_.grant();
     if (granted == 0) return;
-    const std::int64_t bytes = std::min(granted, size() - asked_up_to_);
+    const std::int64_t bytes = whole_parts(std::min(granted, size() - asked_up_to_));
     share_.give_back(granted - bytes);
     const bool urgent = ranges_.empty();
     ranges_.push_back(requests_->ask(target_, {.offset = asked_up_to_, .bytes = bytes}, urgent));

@@ -46,6 +46,7 @@ class RequestedFile final : public io::RandomAccessFile {
 
  private:
   [[nodiscard]] const Request* range_of(std::int64_t offset) const;  // null: was not asked for
+  [[nodiscard]] std::int64_t whole_parts(std::int64_t bytes) const;
   [[nodiscard]] Result<std::size_t> read_now(std::span<std::byte> out, std::int64_t offset) const;
 
   const std::shared_ptr<Requests> requests_;

@@ -17,13 +17,13 @@ constexpr std::chrono::milliseconds between_looks{20};  // a waiting thread look
 }  // namespace
 
 Requests::Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests, std::function<void()> wake)
-    : pool_{std::move(pool)},
-      max_requests_{std::max<std::int64_t>(1, max_requests)},
-      window_{std::make_shared<RequestWindow>(pool_, max_requests_)},
-      wake_{std::move(wake)} {}
+    : pool_{std::move(pool)}, window_{std::make_shared<RequestWindow>(pool_, max_requests)}, wake_{std::move(wake)} {}
 
 std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range, bool urgent) {
-  return enter(std::make_shared<Request>(std::move(target), range), urgent);
+  auto request = std::make_shared<Request>(std::move(target), range);
+  const RequestTarget& of = *request->target_;
+  if (cache_ && of.version.version != 0) request->use_ = cache_->use_of(of.file, of.version.size, range, of.keeping);
+  return enter(std::move(request), urgent);
 }
 
 std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& path) {
@@ -62,13 +62,14 @@ void Requests::begin_waiting() {
 /// Null: nothing may begin, and another thread may enter `begin_waiting`.
 std::shared_ptr<Request> Requests::next() {
   const Lock lock{mutex_};
-  while (!stopped_ && std::ssize(in_flight_) < max_requests_ && !waiting_.empty()) {
+  while (!stopped_ && std::ssize(in_flight_) < max_requests() && !waiting_.empty()) {
     auto request = waiting_.front().lock();
     waiting_.pop_front();
     if (!request) continue;  // nobody needs it any more
-    ++(request->range_.bytes > 0 ? counts_.reads : counts_.finds);
+    if (!request->use_) ++(request->range_.bytes > 0 ? counts_.reads : counts_.finds);
     request->number_ = begun_++;
-    in_flight_.emplace(request->number_, InFlight{request->target_, request->range_, std::chrono::steady_clock::now()});
+    request->began_ = std::chrono::steady_clock::now();
+    in_flight_.emplace(request->number_, request);
     return request;
   }
   beginning_ = false;
@@ -97,14 +98,16 @@ void Requests::begin_read(const std::shared_ptr<Request>& request) {
   const auto size = static_cast<std::size_t>(request->range_.bytes);
   if (!request->memory_) request->memory_ = pool_->lend(size, MemoryUse::scan);
   const RequestTarget& target = *request->target_;
-  target.system->read({.path = target.path,
-                       .version = {.size = target.version.size, .version = target.version.version},
-                       .offset = request->range_.offset + static_cast<std::int64_t>(request->got_),
-                       .out = {request->memory_.get() + request->got_, size - request->got_},
-                       .memory = request->memory_,
-                       .wanted = wanted_,
-                       .traffic = traffic_},
-                      [self = shared_from_this(), request](const auto& count) { self->came(request, count); });
+  ReadRequest read{.path = target.path,
+                   .version = {.size = target.version.size, .version = target.version.version},
+                   .offset = request->range_.offset + static_cast<std::int64_t>(request->got_),
+                   .out = {request->memory_.get() + request->got_, size - request->got_},
+                   .memory = request->memory_,
+                   .wanted = wanted_,
+                   .traffic = traffic_};
+  auto answer = [self = shared_from_this(), request](const auto& count) { self->came(request, count); };
+  if (request->use_) return cache_->read(*target.system, std::move(read), request->use_, std::move(answer));
+  target.system->read(std::move(read), std::move(answer));
 }
 
 /// Takes the bytes of an answer. When bytes are missing, the request waits for its turn again, before all others.
@@ -177,11 +180,13 @@ RequestStats Requests::counts() const {
 std::string Requests::oldest() const {
   const Lock lock{mutex_};
   if (in_flight_.empty()) return {};
-  const auto& [target, range, since] = in_flight_.begin()->second;
+  const Request& request = *in_flight_.begin()->second;
+  const io::ByteRange range = request.range_;
   const std::string what =
       range.bytes > 0 ? fmt::format("bytes {} to {} of", range.offset, range.end() - 1) : std::string{"the version of"};
-  std::string out = fmt::format("{} {} was asked for {:.1f} s ago", what, target->path,
-                                std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count());
+  std::string out =
+      fmt::format("{} {} was asked for {:.1f} s ago", what, request.target_->path,
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - request.began_).count());
   if (const std::string trouble = traffic_->last_trouble(); !trouble.empty()) out += "; the last fault: " + trouble;
   return out;
 }

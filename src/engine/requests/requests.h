@@ -19,6 +19,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/memory/sync.h"
 #include "engine/program/run_means.h"
+#include "engine/requests/cache/run_cache.h"
 #include "engine/requests/known_versions.h"
 #include "engine/requests/request_window.h"
 #include "io/file_system.h"
@@ -30,6 +31,8 @@ struct RequestTarget {
   FileSystem* system = nullptr;
   std::string path;
   io::RandomAccessFile::Identity version;
+  std::uint32_t file = 0;  ///< Its number in the source of a run.
+  Keeping keeping = Keeping::none;
 };
 
 /// One answer that is awaited: a range of a file, or the version of the file. The reader that needs it owns it; a
@@ -50,7 +53,9 @@ class Request {
  private:
   friend class Requests;
   const std::shared_ptr<const RequestTarget> target_;
-  const io::ByteRange range_;  // empty: asks for the version
+  const io::ByteRange range_;            // empty: asks for the version
+  std::shared_ptr<const RangeUse> use_;  // null: it does not go through a cache
+  std::chrono::steady_clock::time_point began_;
   std::shared_ptr<std::byte> memory_;
   std::size_t got_ = 0;
   std::int64_t last_ = 0;  // bytes of the last answer
@@ -82,6 +87,10 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// Called before the first `find`: versions that are known are not asked for, and those that come are added.
   void know(std::shared_ptr<KnownVersions> known) { known_ = std::move(known); }
 
+  /// Called before the first `ask`. Null: nothing is kept.
+  void keep_in(std::shared_ptr<RunCache> cache) { cache_ = std::move(cache); }
+  [[nodiscard]] const std::shared_ptr<RunCache>& cache() const { return cache_; }
+
   /// Asks for bytes of a file; `range` is not empty and lies inside it. `urgent`: before all that wait.
   [[nodiscard]] std::shared_ptr<Request> ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range,
                                              bool urgent = false) EXCLUDES(mutex_);
@@ -93,7 +102,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
       EXCLUDES(mutex_);
   /// Called when the run ends. Returns when no thread is inside `wake`.
   void stop() EXCLUDES(mutex_);
-  [[nodiscard]] std::int64_t max_requests() const { return max_requests_; }
+  [[nodiscard]] std::int64_t max_requests() const { return window_->max_requests(); }
   [[nodiscard]] RequestStats counts() const EXCLUDES(mutex_);
   /// The request that is in flight for the longest time, and what file systems have met last, in words. Empty: none is.
   [[nodiscard]] std::string oldest() const EXCLUDES(mutex_);
@@ -102,11 +111,6 @@ class Requests : public std::enable_shared_from_this<Requests> {
   [[nodiscard]] const std::shared_ptr<RequestWindow>& window() const { return window_; }
 
  private:
-  struct InFlight {
-    std::shared_ptr<const RequestTarget> target;
-    io::ByteRange range;
-    std::chrono::steady_clock::time_point since;
-  };
   std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
   void begin_waiting() EXCLUDES(mutex_);
   [[nodiscard]] std::shared_ptr<Request> next() EXCLUDES(mutex_);
@@ -116,16 +120,16 @@ class Requests : public std::enable_shared_from_this<Requests> {
   void answered(Request& request) EXCLUDES(mutex_);
 
   const std::shared_ptr<BufferPool> pool_;
-  const std::int64_t max_requests_;
   const std::shared_ptr<RequestWindow> window_;
   const std::function<void()> wake_;
   std::function<bool()> go_on_;
   std::shared_ptr<KnownVersions> known_;  // null: none
+  std::shared_ptr<RunCache> cache_;       // null: none
   mutable Mutex mutex_;
   Condition answered_;
   std::deque<std::weak_ptr<Request>> waiting_ GUARDED_BY(mutex_);
   /// By the order in which they began.
-  std::map<std::uint64_t, InFlight> in_flight_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::shared_ptr<const Request>> in_flight_ GUARDED_BY(mutex_);
   std::uint64_t begun_ GUARDED_BY(mutex_) = 0;
   RequestStats counts_ GUARDED_BY(mutex_);
   bool beginning_ GUARDED_BY(mutex_) = false;  // a thread is in `begin_waiting`: the others leave the queue to it

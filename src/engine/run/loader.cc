@@ -3,6 +3,7 @@
 #include <forebay/usual_resources.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,17 +36,14 @@ constexpr std::int64_t max_requests = 1024;
 constexpr std::int64_t max_trace = std::int64_t{1} << 24;  // spans
 
 Result<RunOptions> resolve(const engine::Program& program, RunOptions options) {
-  const auto refuse = [](std::string_view name, std::int64_t found, std::int64_t max) {
-    return Error{Code::config, Detail::invalid_argument,
-                 fmt::format("{}: must be an integer from 0 to {}, found {}", name, max, found)};
-  };
   FOREBAY_DO(engine::check_threads(options.threads));
-  if (options.prefetch < 0 || options.prefetch > max_prefetch)
-    return refuse("prefetch", options.prefetch, max_prefetch);
-  if (options.memory < 0) return refuse("memory", options.memory, INT64_MAX);
-  if (options.requests < 0 || options.requests > max_requests)
-    return refuse("requests", options.requests, max_requests);
-  if (options.trace < 0 || options.trace > max_trace) return refuse("trace", options.trace, max_trace);
+  for (const auto& [name, found, max] :
+       {std::tuple{"prefetch", options.prefetch, max_prefetch}, std::tuple{"memory", options.memory, INT64_MAX},
+        std::tuple{"requests", options.requests, max_requests}, std::tuple{"trace", options.trace, max_trace}}) {
+    if (found < 0 || found > max)
+      return Error{Code::config, Detail::invalid_argument,
+                   fmt::format("{}: must be an integer from 0 to {}, found {}", name, max, found)};
+  }
   if (options.threads == 0) options.threads = program.threads;
   if (options.memory == 0) options.memory = program.memory;
   if (options.prefetch == 0) options.prefetch = program.prefetch;
@@ -63,16 +61,17 @@ UsualResources usual_resources() { return {.threads = engine::usual_threads(), .
 
 class Loader::Running {
  public:
-  Running(const Plan& plan, const RunOptions& options)
-      : planned_{plan},
+  Running(const Plan& plan, const RunOptions& options, std::shared_ptr<engine::PartCache> cache)
+      : cache_{std::move(cache)},
+        planned_{plan},
         plan_{engine::finding_files_once(plan, engine::FindFiles::as_planned)},
         options_{options},
         generation_{engine::fork_generation()},
         scheduler_{run_from(plan_, {})},
         states_{states_from(plan_, {})} {}
   ~Running() {
-    // A forked child has no threads to join, and a lost thread may hold a lock: the scheduler is never destroyed there.
-    if (forked()) engine::abandon(std::move(scheduler_));
+    // A forked child has no threads to join, and a lost thread may hold a lock: these are never destroyed there.
+    if (forked()) engine::abandon(std::move(scheduler_)), engine::abandon(std::move(cache_));
   }
 
   [[nodiscard]] bool forked() const { return engine::forked_since(generation_); }
@@ -259,8 +258,9 @@ class Loader::Running {
     return std::make_shared<States>(engine::share_program(plan), shard(), at);
   }
 
-  const Plan planned_;  // as the loader was started
-  Plan plan_;           // with what restarts have changed; for the thread that calls `next`
+  std::shared_ptr<engine::PartCache> cache_;  // which each run finds by its folder; null: there is none
+  const Plan planned_;                        // as the loader was started
+  Plan plan_;                                 // with what restarts have changed; for the thread that calls `next`
   RunOptions options_;
   std::uint64_t generation_;
   mutable engine::Mutex mutex_;
@@ -281,8 +281,10 @@ Loader::~Loader() = default;
 Result<Loader> Loader::start(Plan plan, RunOptions options) {
   FOREBAY_TRY(const RunOptions resolved, resolve(engine::program_of(plan), options));
   if (resolved.row_identities) plan = engine::telling_rows(plan);
+  FOREBAY_TRY(const auto cache, engine::PartCache::open({resolved.cache_dir, resolved.cache_size},
+                                                        engine::data_files(engine::program_of(plan))));
   std::unique_ptr<Running> running;
-  if (auto thrown = engine::catch_all([&] { running = std::make_unique<Running>(std::move(plan), resolved); },
+  if (auto thrown = engine::catch_all([&] { running = std::make_unique<Running>(std::move(plan), resolved, cache); },
                                       engine::no_memory_for_run))
     return *thrown;
   return Loader{std::move(running)};
@@ -336,9 +338,7 @@ void Loader::take() {
 }
 
 const std::string& Loader::notice() const { return running_->notice; }
-
 std::string Loader::take_notice() { return running_->forked() ? std::string{} : running_->scheduler()->take_notice(); }
-
 std::string Loader::trace() const { return running_->forked() ? std::string{} : running_->scheduler()->trace(); }
 
 Result<void> Loader::status() const {

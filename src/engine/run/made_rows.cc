@@ -202,7 +202,9 @@ class MadeReader final : public PartReader {
                              .shard_count = 1,
                              .batch_count = 1,
                              .index_dir = share.means.index_dir,
-                             .requests = share.means.requests};
+                             .requests = share.means.requests,
+                             .cache_dir = share.means.cache.folder,
+                             .cache_size = share.means.cache.bytes};
     run_->scheduler =
         std::make_unique<Scheduler>(std::move(own), options, std::move(start), usual_stuck_after,
                                     RunParts{.pool = share.pool, .ready = context_.wake, .gives_short = true});

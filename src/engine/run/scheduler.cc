@@ -62,6 +62,7 @@ Scheduler::Scheduler(std::shared_ptr<const Program> program, const RunOptions& o
                              {.threads = options.threads,
                               .index_dir = options.index_dir,
                               .requests = options.requests,
+                              .cache = {options.cache_dir, options.cache_size},
                               .processes = processes_of(*program_, shard_of(options))},
                              [this] { wake(); })},
       order_{*program_, open_files_, start, shard_of(options)},

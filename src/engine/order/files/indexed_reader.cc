@@ -97,6 +97,7 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
 IndexRequest IndexedReader::request(std::uint32_t file) const {
   IndexRequest out = request_for(program_.source, file);
   out.stores = stores_;
+  out.cache = ranges_.requests().cache();
   return out;
 }
 

@@ -185,6 +185,7 @@ class IndexedReader {
             .length = file.index->length(record)};
   }
   [[nodiscard]] bool scattered(const RecordIndex& index) const;
+  [[nodiscard]] bool stays_in_cache() const;
   [[nodiscard]] Result<void> check_kept() const;
   /// Whether the file stays in memory once it was fetched. Its records are read in random order, and each window would
   /// fetch nearly all of it again: it is compressed, and has few places to begin, or its records are small.

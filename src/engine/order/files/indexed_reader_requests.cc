@@ -49,10 +49,16 @@ bool IndexedReader::stays(std::uint32_t number) const {
          (reaches_by_number(program_) && index.payload_bytes() / min_own_request < index.records());
 }
 
+/// Whether the files that would stay in memory stay in the cache: memory has no room for them.
+bool IndexedReader::stays_in_cache() const {
+  const auto& cache = ranges_.requests().cache();
+  return kept_bytes_ > pool_->limit() / kept_share && cache && kept_bytes_ <= cache->bytes();
+}
+
 /// Some files of a FileSystem stay in memory once they were fetched (`stays`). Fails when they are too large for that.
 Result<void> IndexedReader::check_kept() const {
   const std::int64_t room = pool_->limit() / kept_share;
-  if (kept_bytes_ <= room) return {};
+  if (kept_bytes_ <= room || stays_in_cache()) return {};
   double bytes = 0, records = 0;  // of those that are not compressed
   for (std::uint32_t number = 0; number < files_.size(); ++number) {
     const RecordIndex* const index = files_[number].index.get();
@@ -80,13 +86,14 @@ Result<void> IndexedReader::check_kept() const {
   const double requests = windows * (1 + (in_window - 1) * far);
   return Error{
       Code::config, Detail::resource_exhausted,
-      fmt::format("the files of another machine that are read in random order have {} bytes, and records of about "
-                  "{:.0f} bytes, less than a request is worth. They are {}, or store several in one record, of {} "
-                  "bytes and more. Without that a pass would fetch {:.0f} bytes in {:.0f} requests, which is ${:.2f} "
-                  "where a million costs $0.40, and {:.1f} hours with {:.0f} at once",
-                  kept_bytes_, bytes / records, advice, min_own_request, fetched, requests,
-                  requests * dollars_a_request, requests * seconds_a_request / requests_at_once / 3600,
-                  requests_at_once)};
+      fmt::format(
+          "the files of another machine that are read in random order have {} bytes, and records of about "
+          "{:.0f} bytes, less than a request is worth. They are {}, keep them on a local disk (`cache`), or store "
+          "several in one record, of {} "
+          "bytes and more. Without that a pass would fetch {:.0f} bytes in {:.0f} requests, which is ${:.2f} "
+          "where a million costs $0.40, and {:.1f} hours with {:.0f} at once",
+          kept_bytes_, bytes / records, advice, min_own_request, fetched, requests, requests * dollars_a_request,
+          requests * seconds_a_request / requests_at_once / 3600, requests_at_once)};
 }
 
 std::string IndexedReader::why_whole(std::uint32_t number) const {
@@ -138,7 +145,8 @@ Result<bool> IndexedReader::find_target(std::uint32_t number) {
     return Error{Code::data, Detail::failed_precondition, "the file changed after its index was made",
                  Place{.file = path}};
   }
-  file.target = std::make_shared<const RequestTarget>(RequestTarget{.system = &system, .path = path, .version = now});
+  file.target = std::make_shared<const RequestTarget>(
+      RequestTarget{.system = &system, .path = path, .version = now, .file = number, .keeping = Keeping::by_index});
   return true;
 }
 
@@ -161,7 +169,7 @@ void IndexedReader::add_pieces(const Handle& handle, std::vector<RangeSets::Piec
   const auto& target = files_[segment.file].target;
   const std::int64_t begin = segment.file_offset + handle.offset;
   const std::int64_t end = std::min(index.bytes(), begin + handle.length + static_cast<std::int64_t>(trailer_));
-  if (index.compression() == Compression::none && stays(segment.file)) {
+  if (index.compression() == Compression::none && stays(segment.file) && !stays_in_cache()) {
     for (std::int64_t at = begin - begin % kept_range; at < end; at += kept_range) {
       const std::int64_t size = target->version.size - at;
       out.push_back({.file = segment.file,

@@ -19,6 +19,7 @@
 #include "engine/blocks/selected_rows.h"
 #include "engine/blocks/whole_file_access.h"
 #include "engine/memory/sync.h"
+#include "engine/order/file_places.h"
 #include "engine/order/files/indexed_reader.h"
 #include "engine/order/files/own_rows.h"
 #include "engine/order/files/skip_tally.h"
@@ -137,6 +138,8 @@ class OpenFiles final : public OpenParts {
   std::optional<std::int64_t> indexed() const override { return indexed_; }
   std::int64_t judged() const override { return judged_; }
   void begin_pass(std::int64_t epoch) override {
+    if (requests_->cache() != nullptr)
+      requests_->cache()->begin_pass(pass_times(program_, epoch, means_.processes > 1));
     if (row_streams_) row_streams_->begin_pass(epoch, batch_);
     files_done_ = 0;
     judged_ = 0;
@@ -173,7 +176,10 @@ class OpenFiles final : public OpenParts {
   void scan(const std::shared_ptr<ReaderState>& file) override EXCLUDES(mutex_);
   bool keeps_content() const override { return pass_cache_.keeps_content(); }
   void drop_kept_content() override { pass_cache_.drop_contents(); }
-  std::string take_notice() override { return access_.take_notice(); }
+  std::string take_notice() override {
+    std::string line = requests_->cache() != nullptr ? requests_->cache()->take_notice() : std::string{};
+    return line.empty() ? access_.take_notice() : line;
+  }
   void note(std::string line) override { access_.note(std::move(line)); }
   void stop() override EXCLUDES(mutex_);
   std::vector<std::int64_t> sizes() const override { return versions_.sizes(); }

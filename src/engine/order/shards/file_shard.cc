@@ -229,8 +229,10 @@ FileShard walked_shard(const Program& program, std::int64_t index, std::int64_t 
     shards.push_back(std::move(each));
   }
   const std::int64_t memory = options.memory / FileShard::part_for_passes;
-  const auto passes = std::make_shared<ShardPasses>(
-      std::move(shards), memory, RunMeans{.index_dir = options.index_dir, .requests = options.requests});
+  const auto passes = std::make_shared<ShardPasses>(std::move(shards), memory,
+                                                    RunMeans{.index_dir = options.index_dir,
+                                                             .requests = options.requests,
+                                                             .cache = {options.cache_dir, options.cache_size}});
   Program out = walked_program(program, index, count);
   Batching& batching = out.batching;
   const bool sized = batching.make_sized != nullptr;
