@@ -14,6 +14,8 @@
 #include <forebay/attribute.h>
 #include <forebay/describe.h>
 #include <forebay/function.h>
+#include <forebay/gauge.h>
+#include <forebay/placing.h>
 #include <forebay/record.h>
 
 namespace forebay {
@@ -120,13 +122,6 @@ class Reader {
   [[nodiscard]] virtual WindowNumber window_number([[maybe_unused]] const Handle& window) const { return {}; }
 };
 
-/// How full a buffer is, for statistics. The order writes it, and the engine reads it between two calls.
-struct Gauge {
-  std::string_view name = {};  ///< Of the plug-in; empty: nothing is buffered.
-  std::int64_t held = 0, capacity = 0;
-  bool of_files = false;  ///< Set by the engine: elements are files.
-};
-
 /// The arguments of an order's constructor. The engine makes one per order and run.
 struct OrderContext {
   std::uint64_t seed = 0;
@@ -186,6 +181,7 @@ struct Ordering {
   std::optional<AskedFunction> asks = {};  ///< The function of the program that the order asks.
   bool keeps_order = false;                ///< Passes elements on in the order in which they come.
   bool counts_rows = false;                ///< Counts rows, and never stands before files are opened.
+  Placing place = {};                      ///< Set where their numbers alone decide the places of elements.
 };
 
 /// An order plug-in: its description, and the function that checks its options and binds them.

@@ -66,9 +66,8 @@ def test_no_version_is_asked_for_that_a_list_has_told(web: Web, parts: "list[pat
         with ORDERS[order]("s3://bucket/p/*").seed(4).batch(8).load() as loader:
             assert values(loader) == wanted
             assert loader.stats().requests["finds"] == 0
-        if indexes == "there":
-            heads = [asked.path for asked in web.asked if asked.method == "HEAD"]
-            assert heads == ["/bucket/p/part-0"], "it checks the list"
+        heads = [asked.path for asked in web.asked if asked.method == "HEAD" and ".forebay" not in asked.path]
+        assert heads == ["/bucket/p/part-0"], f"it checks the list, with indexes that are {indexes}"
         assert sum("list-type" in asked.path for asked in web.asked) == 1
         assert all("if-match" in asked.headers for asked in web.asked if asked.range is not None and asked.path.startswith("/bucket/p/part"))
 

@@ -29,6 +29,11 @@ class Permutation {
   /// The elements at positions `first`, `first` + 1, …
   void map(std::uint64_t first, std::span<std::uint64_t> out) const;
 
+  /// The position of an element. One of n or more is returned unchanged.
+  [[nodiscard]] std::uint64_t position(std::uint64_t element) const {
+    return element < n_ ? walk_back(split(element)) : element;
+  }
+
   [[nodiscard]] std::uint64_t size() const { return n_; }
 
  private:
@@ -51,6 +56,20 @@ class Permutation {
   [[nodiscard]] static std::uint32_t add(std::uint32_t digit, std::uint32_t term, std::uint32_t base) {
     const std::uint32_t sum = digit + term;
     return sum >= base ? sum - base : sum;
+  }
+
+  [[nodiscard]] static std::uint32_t subtract(std::uint32_t digit, std::uint32_t term, std::uint32_t base) {
+    return digit >= term ? digit - term : digit + (base - term);
+  }
+  /// The inverse of `walk`: the rounds from the last to the first.
+  [[nodiscard]] std::uint64_t walk_back(Pair at) const {
+    while (true) {
+      for (std::size_t round = rounds_; round > 0; round -= 2) {
+        at.y = subtract(at.y, below32(mix32(keys_[round - 1] + at.x), b_), b_);
+        at.x = subtract(at.x, below32(mix32(keys_[round - 2] + at.y), a_), a_);
+      }
+      if (const std::uint64_t position = join(at); position < n_) return position;
+    }
   }
 
   /// Applies all rounds until the result is below n.

@@ -11,5 +11,7 @@ namespace forebay::orders {
 /// caller owns the order. One thread at a time calls the order. `pull` fails when a file has no usable index and none
 /// can be made.
 [[nodiscard]] std::unique_ptr<Handles> global_shuffle(OrderContext context);
+/// Ordering::place of it.
+[[nodiscard]] std::int64_t place_in_global_shuffle(const PlacingPass& pass, std::int64_t number);
 
 }  // namespace forebay::orders

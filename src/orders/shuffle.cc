@@ -137,7 +137,11 @@ class ShuffleBuffer final : public Handles {
 Result<Ordering> bind(const Shuffle& options) {
   if (options.global == options.buffer.has_value())
     return Error{Code::config, Detail::invalid_argument, "give one of `buffer` (elements) and `global` (true)"};
-  if (options.global) return Ordering{.make = global_shuffle, .grain = Grain::files_to_records, .random_access = true};
+  if (options.global)
+    return Ordering{.make = global_shuffle,
+                    .grain = Grain::files_to_records,
+                    .random_access = true,
+                    .place = place_in_global_shuffle};
   return Ordering{.make = [options](OrderContext context) -> std::unique_ptr<Handles> {
     return std::make_unique<ShuffleBuffer>(*options.buffer, std::move(context));
   }};

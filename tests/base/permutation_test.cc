@@ -52,6 +52,16 @@ TEST(Permutation, HasEveryElementOnceForEverySmallSize) {
   for (std::uint64_t n = 0; n <= 2000; ++n) ASSERT_TRUE(is_permutation(order_of(n, n))) << n;
 }
 
+TEST(Permutation, FindsThePositionOfEveryElement) {
+  for (const std::uint64_t n : {1ULL, 2ULL, 3ULL, 10ULL, 97ULL, 1000ULL, 65'537ULL, 100'003ULL}) {
+    const Permutation permutation{n, 11};
+    for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(permutation.position(permutation(i)), i) << n;
+    EXPECT_EQ(permutation.position(n + 5), n + 5);
+  }
+  const Permutation huge{1ULL << 61, 4};
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(huge.position(huge(i * 1'000'003)), i * 1'000'003);
+}
+
 TEST(Permutation, HasEveryElementOnceForLargeSizes) {
   for (const std::uint64_t n : {65'535, 65'536, 65'537, 262'144, 999'983, 1'000'000})
     EXPECT_TRUE(is_permutation(order_of(n, 5))) << n;

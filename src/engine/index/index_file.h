@@ -13,6 +13,7 @@
 #include "engine/memory/buffer_pool.h"
 #include "engine/read/record_index.h"
 #include "engine/requests/cache/run_cache.h"
+#include "engine/requests/known_versions.h"
 
 namespace forebay::engine {
 
@@ -29,6 +30,7 @@ struct IndexRequest {
   std::shared_ptr<BufferPool> pool = {};
   std::shared_ptr<IndexStores> stores = {};       ///< Null: each call opens the stores anew, in the usual places.
   std::shared_ptr<RunCache> cache = {};           ///< Which keeps what a scan reads; null: none does.
+  std::shared_ptr<KnownVersions> known = {};      ///< Versions that a scan does not ask for; null: it asks for all.
   std::optional<io::FileIdentity> identity = {};  ///< Of the file, where it is known; else the file is asked.
   std::uint64_t made_by = 0;  ///< Names the index among those of the file: 0 for that of all its records (EntryKey).
 };

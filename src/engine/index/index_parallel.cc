@@ -121,6 +121,8 @@ std::vector<IndexRequest> requests_for(const Source& source, std::span<const std
     IndexRequest& request = out.emplace_back(request_for(source, file));
     request.pool = means.pool;
     request.stores = means.stores;
+    request.cache = means.cache;
+    request.known = known;
     if (stores::file_system_of(request.file) == nullptr) continue;
     paths.push_back(request.file);
     places.push_back(out.size() - 1);

@@ -22,6 +22,7 @@ struct IndexMeans {
   std::shared_ptr<BufferPool> pool;  ///< Shared by all files.
   std::int64_t threads = 0;          ///< Files at once; 0: one for every CPU.
   std::shared_ptr<IndexStores> stores = std::make_shared<IndexStores>();
+  std::shared_ptr<RunCache> cache = {};  ///< As IndexRequest::cache.
 };
 
 /// Makes the index of a file for a program that looks into its records, with the attributes and skips, by a scan of the

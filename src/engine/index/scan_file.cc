@@ -94,6 +94,7 @@ Result<std::shared_ptr<const RecordIndex>> scan_index(const IndexRequest& reques
                                                       const IndexWatch& watch, const AddRecords& add) {
   const auto requests = std::make_shared<Requests>(pool_of(request), requests_at_once);
   requests->keep_in(request.cache);
+  requests->know(request.known);
   requests->ask_whether([&watch] { return !watch || watch(0); });
   scanner.share(requests);
   FOREBAY_TRY(const auto file, open_file(request.file, requests));

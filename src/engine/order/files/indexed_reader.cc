@@ -97,7 +97,6 @@ Error IndexedReader::too_large(std::int64_t not_kept, double share_made) const {
 IndexRequest IndexedReader::request(std::uint32_t file) const {
   IndexRequest out = request_for(program_.source, file);
   out.stores = stores_;
-  out.cache = ranges_.requests().cache();
   return out;
 }
 
@@ -156,7 +155,7 @@ bool IndexedReader::goes_to_stores(std::span<const std::uint32_t> files, bool co
 /// Loads or builds the indexes of files, and gives them to `take`, some at a time.
 Result<void> IndexedReader::make(std::span<const std::uint32_t> missing, const std::function<bool()>& go_on,
                                  const TakeIndexes& take) {
-  const IndexMeans means{.pool = pool_, .threads = threads_, .stores = stores_};
+  const IndexMeans means{.pool = pool_, .threads = threads_, .stores = stores_, .cache = ranges_.requests().cache()};
   return index_in_parallel(program_, missing, means, go_on,
                            [&](std::span<const std::uint32_t> some, std::span<MadeIndex> made) {
                              for (std::size_t i = 0; i < some.size(); ++i) versions_.indexed(some[i], made[i].size);

@@ -193,6 +193,8 @@ class IndexedReader {
   [[nodiscard]] Result<bool> find_target(std::uint32_t number);
   [[nodiscard]] Result<bool> find_targets(std::span<const Handle> handles, Of what);
   [[nodiscard]] RangeSets::Key key_of(std::span<const Handle> handles) const;
+  [[nodiscard]] std::unique_ptr<RecordTimes> record_times() const;
+  void tell_cache(std::span<const Handle> handles) const;
   RangeSets::Set& ask(std::span<const Handle> handles, Of what);
   [[nodiscard]] Result<RangeSets::Set*> bring(std::span<const Handle> handles, Of what);
   [[nodiscard]] Result<void> read_plain(const io::RandomAccessFile& file, std::int64_t offset,

@@ -197,7 +197,55 @@ RangeSets::Key IndexedReader::key_of(std::span<const Handle> handles) const {
   return out;
 }
 
+/// When a run reads the records of each part again. Null where more than their numbers decides.
+std::unique_ptr<RecordTimes> IndexedReader::record_times() const {
+  const bool by_number = program_.interleave.place && !acts_in_parts(program_) && program_.file_orders.empty() &&
+                         program_.files_a_pass == 0 && program_.early.selecting == 0;
+  if (!by_number || std::ranges::any_of(files_, [](const File& file) { return file.index == nullptr; })) return nullptr;
+  std::vector<std::int64_t> first;
+  std::int64_t count = 0;
+  for (const File& file : files_) {
+    first.push_back(count);
+    count += file.index->records();
+  }
+  const auto place = [this, count](std::int64_t pass, std::int64_t number) {
+    const PlacingPass of{.seed = program_.seed, .purpose = 1, .epoch = pass, .elements = count};
+    return program_.interleave.place(of, number);
+  };
+  const auto records = [this](std::uint32_t file, io::ByteRange range) -> std::pair<std::int64_t, std::int64_t> {
+    const RecordIndex& index = *files_[file].index;
+    if (index.compression() != Compression::none) return {0, index.records()};
+    const auto first_from = [&index](std::int64_t offset) {
+      std::int64_t low = 0, high = index.records();
+      while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (index.offset(middle) < offset) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      return low;
+    };
+    return {std::max<std::int64_t>(0, first_from(range.offset + 1) - 1), first_from(range.end())};
+  };
+  return std::make_unique<RecordTimes>(place, records, std::move(first), count);
+}
+
+/// Tells the cache which records the run has come to.
+void IndexedReader::tell_cache(std::span<const Handle> handles) const {
+  const auto& cache = ranges_.requests().cache();
+  if (!cache) return;
+  if (!cache->knows_records()) cache->read_by(record_times());
+  if (!cache->knows_records()) return;
+  std::vector<RecordName> names;
+  for (const Handle& handle : handles)
+    if (handle.block != BlockTable::nowhere) names.push_back({table_[handle.block].file, handle.ordinal});
+  cache->reach(names);
+}
+
 RangeSets::Set& IndexedReader::ask(std::span<const Handle> handles, Of what) {
+  tell_cache(handles);
   std::vector<RangeSets::Piece> pieces;
   for (const Handle& handle : handles) {
     if (requested(handle, what)) add_pieces(handle, pieces);

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::int64_t max_to_write = std::int64_t{64} << 20;  // bytes that wait for the disk
 constexpr std::int64_t part_to_write = 8;                      // of the budget, at most one part in so many
-constexpr std::chrono::milliseconds until_next_look{
-    1};  // at a table that another process has locked, and for a part that it fetches
+// At a table that another process has locked, and for a part that it fetches.
+constexpr std::chrono::milliseconds until_next_look{1};
 
 /// The caches that runs of this process use now, by folder.
 struct Caches {
@@ -51,6 +51,7 @@ struct PartCache::Job {
   PartRead read;
   FileSystem::Answer answer;
   std::int64_t done = 0;  // bytes
+  bool waited = false;    // for a part that was fetched
 
   [[nodiscard]] std::int64_t at() const { return read.request.offset + done; }
   [[nodiscard]] std::int64_t end() const { return read.request.offset + std::ssize(read.request.out); }
@@ -65,7 +66,7 @@ struct PartCache::Job {
   }
   void took(std::int64_t bytes) {
     done += bytes;
-    read.request.traffic->cached(bytes);
+    if (!waited) read.request.traffic->cached(bytes);
   }
   void give(Result<std::size_t> result) {
     if (auto once = std::exchange(answer, {})) once(std::move(result));
@@ -145,7 +146,10 @@ void PartCache::serve(const std::shared_ptr<Job>& job) {
     if (const auto own = coming_.find(key_of(job->read, part)); own != coming_.end()) {
       Coming& coming = *own->second;
       if (coming.bytes.empty() && job->done > 0) break;
-      if (coming.bytes.empty()) return coming.waiting.push_back(job);
+      if (coming.bytes.empty()) {
+        job->waited = true;
+        return coming.waiting.push_back(job);
+      }
       job->take(coming.bytes.subspan(static_cast<std::size_t>(job->at() - part * part_bytes())));
       continue;
     }

@@ -42,8 +42,8 @@ struct PartRead {
 ///               └────► nowhere ─► from the store, the range alone ───────────► answer
 ///
 /// A part of which the range is less is fetched whole only where it has room, or where the run is about to read the
-/// rest, too. The runs of a process share the object of a folder, and all processes of a machine the folder
-/// (PartTable).
+/// rest, too. The runs of a process share the object of a folder,
+/// and all processes of a machine the folder (PartTable).
 ///
 /// Thread-safe. One thread looks and reads, and another one writes; what comes from a store and waits to be written is
 /// limited, and what is more than that is not kept.
@@ -58,7 +58,7 @@ class PartCache : public std::enable_shared_from_this<PartCache> {
 
   [[nodiscard]] std::int64_t part_bytes() const { return table_->part_bytes(); }
   [[nodiscard]] std::int64_t bytes() const { return table_->bytes(); }
-  /// As FileSystem::read, with at least one byte; what the store gives for `read.request.offset` is an error here, too.
+  /// As FileSystem::read.
   void read(PartRead read, FileSystem::Answer answer);
   /// A line about a cache that is emptied, has another size or is off, once. Empty: there is none.
   [[nodiscard]] std::string take_notice() EXCLUDES(mutex_);

@@ -31,6 +31,7 @@ class PassTimes {
             .shared = shared_,
             .run = run_};
   }
+  [[nodiscard]] std::int64_t pass() const { return static_cast<std::int64_t>(pass_); }
   /// Of any part of a file that is read by index.
   [[nodiscard]] PartTimes by_index() const { return {.now = pass_ << PartTimes::pass_bits, .run = run_}; }
 
