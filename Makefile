@@ -54,6 +54,7 @@ test-all: setup
 	@FOREBAY_LONG_TESTS=1 MAKE="$(MAKE)" tools/run_phases.sh $(PHASES) -- $(SANITIZED) -- $(BUILT)
 	@$(VENV)/bin/python tests/torn_rows.py --runs 20000
 	@$(VENV)/bin/python tests/web_faults.py --runs 15000
+	@$(VENV)/bin/python tests/cache_faults.py --runs 20000
 	@$(VENV)/bin/python tests/killed_workers.py --kills 1000
 	@$(VENV)/bin/python tests/long_memory.py
 	@$(MAKE) --no-print-directory test-pipelines RUNS=3000

@@ -14,6 +14,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from command import forebay
+from conftest import ROOT, preloaded_library
 from stores import Store, check_restarts, records, store_of, values
 
 import forebay as fb
@@ -227,6 +228,23 @@ def test_bytes_that_were_damaged_are_fetched_again(parts: "list[pathlib.Path]", 
                 file.write(chance.randbytes(chance.randrange(1, 9)))
         if round % 7 == 6:
             os.truncate(kept, chance.randrange(kept.stat().st_size))
+
+
+def test_no_fault_of_a_disk_changes_a_row() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tests/cache_faults.py", "--runs", "40"], capture_output=True, text=True, timeout=600,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0 and "40 runs, 0 failed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_disk_that_is_full_is_told_once(parts: "list[pathlib.Path]", tmp_path: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where a file system cannot set the bytes aside, the disk may be full later."""
+    script = RANK.replace("shard=(int(rank), 3), ", "") + "print(loader.stats().requests['bytes_cached'])\n"
+    done = subprocess.run([sys.executable, "-c", script, str(parts[0].parent), str(tmp_path / "kept"), "0"], input="\n", capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "LD_PRELOAD": str(preloaded_library("full_disk", tmp_path_factory)),
+                                            "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])})
+    ids = done.stdout.split("\n")[1].split()[1:]
+    assert [int(each) for each in ids] == list(range(534)), done.stderr
+    assert done.stderr.count("the cache of files of other machines is off: the disk has no room left, or a fault") == 1, done.stderr
 
 
 def test_another_version_is_fetched(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
