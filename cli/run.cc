@@ -53,7 +53,7 @@ Json summary_json(const Pumped& done, const Stats& stats) {
     one.set("capacity", queue.capacity);
   }
   out.set("requests_in_flight", stats.requests.in_flight);
-  if (stats.requests.reads > 0) {
+  if (stats.requests.reads > 0 || stats.requests.bytes_cached > 0) {
     Json& requests = out.set("requests", Json::object());
     for (const auto& [name, value] : stats.requests.named()) {
       if (name.ends_with("seconds")) {

@@ -36,13 +36,13 @@ class Epochs:
     """
 
     def __init__(self, pipe: Any, shard: Any, threads: Optional[int], memory: Any, prefetch: Optional[int],
-                 index_dir: Any) -> None:
+                 index_dir: Any, requests: Optional[int], cache: Any) -> None:
         if not isinstance(pipe, PipelineBase):
             raise wrong_type("pipe", "a forebay Pipeline; of a document, fb.Pipeline(document)", pipe)
         document = {"epoch_boundary": "hard", **pipe.to_dict(), "epochs": None}
         self._shard = document.pop("shard", None) if shard is None else shard
         self._pipe = type(pipe)(document, pipe._maps, pipe._bindings)
-        self._options = {"threads": threads, "memory": memory, "prefetch": prefetch, "index_dir": index_dir}
+        self._options = {"threads": threads, "memory": memory, "prefetch": prefetch, "index_dir": index_dir, "requests": requests, "cache": cache}
         self._pipe.plan()  # which finds every fault now
 
     def loader(self, worker: int = 0, workers: int = 1) -> Loader:
@@ -56,7 +56,7 @@ class Epochs:
             options["threads"] = options["threads"] or max(1, threads // workers)
             options["memory"] = options["memory"] or memory // workers
         return start(self._pipe.to_dict(), self._pipe._bindings, options["threads"], options["memory"], options["prefetch"], shard,
-                     self._pipe._maps, options["index_dir"])
+                     self._pipe._maps, options["index_dir"], requests=options["requests"], cache=options["cache"])
 
     def steps(self) -> int:
         with self.loader() as loader:

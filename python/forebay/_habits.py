@@ -120,7 +120,7 @@ OPTIONS: "dict[str, str]" = {
     "field_delim": "`delimiter`", "usecols": ".csv({column: {\"dtype\": …}}) names the columns that are read", "dtype": ".csv({column: {\"dtype\": …}}) says the types",
     "dtypes": ".csv({column: {\"dtype\": …}}) says the types", "column_names": "names", "nrows": _TAKE, "skiprows": "skip_header_lines", "chunksize": "batch(n)",
     "encoding": "text stays bytes; decode it in your program", "na_values": "`default` of a column", "index_col": "`select` names the tensors that are delivered",
-    "split": _SPLIT, "streaming": "data are always read as the run goes on", "cache_dir": "index_dir=", "epochs": _EPOCHS, "resampled": "random_sample()",
+    "split": _SPLIT, "streaming": "data are always read as the run goes on", "cache_dir": 'cache=(folder, size) keeps parts of files of other machines; index_dir= is for indexes', "epochs": _EPOCHS, "resampled": "random_sample()",
     "handler": 'on_corrupt("skip_record")', "shardshuffle": "shuffle_files", "nodesplitter": _SHARD, "rank": _SHARD, "world_size": _SHARD, "num_replicas": _SHARD,
     "num_shards": _SHARD, "index": _SHARD, "batched": _BATCH_FN, "remove_columns": "select(names), with those that stay", "num_proc": _WORKERS, "concurrency": _WORKERS, "output_signature": "`output`",
     "output_types": "`output`", "output_shapes": "`output`", "image_size": "resize=[224, 224]", "target_size": "resize=[224, 224]", "size": "`resize` for images: resize=[224, 224]",

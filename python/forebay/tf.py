@@ -8,7 +8,7 @@ import numpy as np
 
 from forebay._convert import values
 from forebay._dataset import Epochs
-from forebay._paths import Path
+from forebay._paths import Cache, Path
 from forebay.errors import ConfigError
 from forebay.values import Ragged, Sparse
 
@@ -24,7 +24,8 @@ def to(batch: Any) -> Any:
 
 
 def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory: Union[int, str, None] = None,
-            prefetch: Optional[int] = None, index_dir: Optional[Path] = None) -> Any:
+            prefetch: Optional[int] = None, index_dir: Optional[Path] = None, requests: Optional[int] = None,
+            cache: Optional[Cache] = None) -> Any:
     """A tf.data.Dataset over the batches of a pipeline: name → Tensor, RaggedTensor or SparseTensor. Every iteration is the next
     epoch; the first is epoch 0.
 
@@ -38,7 +39,7 @@ def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory:
     known without decoding. It has no state: a training that goes on exactly loops over a loader. Raises ConfigError for rows that
     are tuples or dicts, and for a pipeline without a batch.
     """
-    epochs = Epochs(pipe, shard, threads, memory, prefetch, index_dir)
+    epochs = Epochs(pipe, shard, threads, memory, prefetch, index_dir, requests, cache)
     signature = _signature(epochs)
     number = 0
 

@@ -12,7 +12,7 @@ from forebay import _pytrees
 from forebay._arguments import integer_of, out_of_range
 from forebay._convert import arrays
 from forebay._dataset import Epochs
-from forebay._paths import Path
+from forebay._paths import Cache, Path
 from forebay._prefetch import Prefetch
 from forebay.checkpoint import atomic_file
 from forebay.errors import ConfigError
@@ -117,7 +117,8 @@ getattr(torch.utils.data._utils.collate, "default_collate_fn_map", {}).update(di
 
 
 def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory: Union[int, str, None] = None,
-            prefetch: Optional[int] = None, index_dir: Optional[Path] = None) -> Dataset:
+            prefetch: Optional[int] = None, index_dir: Optional[Path] = None, requests: Optional[int] = None,
+            cache: Optional[Cache] = None) -> Dataset:
     """A torch IterableDataset over the batches of a pipeline, as tensors. Every `iter` is the next epoch.
 
         data = fb.torch.dataset(pipe, shard=(rank, ranks))
@@ -133,7 +134,7 @@ def dataset(pipe: Any, shard: Any = None, threads: Optional[int] = None, memory:
     The stream is the same with any number of workers: worker w of W makes batches w, w + W, …. `state_dict(after=batch)` works in
     the process that trains, `load_state_dict` with any number of workers and of row shards. `len` is that of an epoch.
     """
-    return Dataset(Epochs(pipe, shard, threads, memory, prefetch, index_dir), to)
+    return Dataset(Epochs(pipe, shard, threads, memory, prefetch, index_dir, requests, cache), to)
 
 
 def prefetch(loader: Loader, device: Any = "cuda", ahead: int = 2) -> Prefetch:

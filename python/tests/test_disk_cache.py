@@ -2,6 +2,7 @@
 """Parts of files of other machines that are kept on a local disk: the same rows, and less is fetched."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import random
@@ -16,8 +17,10 @@ import pytest
 from command import forebay
 from conftest import ROOT, preloaded_library
 from stores import Store, check_restarts, records, store_of, values
+from web_server import Web
 
 import forebay as fb
+from forebay._dataset import Epochs
 
 PART = 64 << 10   # bytes of a part of a small cache
 
@@ -128,6 +131,18 @@ def test_what_gives_way_is_what_is_needed_last(slots: int, order: str, tmp_path:
     assert best(wanted, slots) <= fetched <= 1.1 * best(wanted, slots) + 3, "a part that is on its way to the disk may be asked for again"
 
 
+def test_data_sets_of_frameworks_have_it(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
+    """`fb.torch.dataset` and `fb.tf.dataset` make their loaders by Epochs."""
+    root, store = store_of(parts)
+    pipe = records([f"{root}/{path.name}" for path in parts]).batch(16)
+    for worker in (0, 1, 0):
+        store.calls.clear()
+        with Epochs(pipe, None, 1, "64MiB", None, None, 3, (tmp_path / "kept", 64 * PART)).loader(worker, 2) as loader:
+            for _ in range(20):
+                next(loader)
+    assert sorted({path.rpartition("/")[2] for kind, path in store.calls if kind == "read"}) in ([], ["part-1"]), "part-1 is too small to be kept"
+
+
 def test_ranks_fetch_once(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
     """Four shards by row read all of the data each."""
     root, store = store_of(parts)
@@ -154,6 +169,7 @@ def test_ranks_fetch_once(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -
 RANK = """
 import pathlib
 import sys
+from web_server import Web
 from stores import Store, records, values
 import forebay as fb
 folder, kept, rank = sys.argv[1:]
@@ -315,6 +331,7 @@ def test_a_child_after_a_fork(parts: "list[pathlib.Path]", tmp_path: pathlib.Pat
 
 FORKS = """
 import os, pathlib, sys
+from web_server import Web
 from stores import Store, records, values
 import forebay as fb
 folder, kept = sys.argv[1:]
@@ -343,5 +360,20 @@ print("parent", 1 + sum(1 for _ in loader), flush=True)
 
 
 def test_the_command(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
-    help = forebay("run", "--help").stdout
-    assert "--cache-dir" in help and "--cache-size" in help
+    """The second run of it reads all from the disk, and says so."""
+    document = tmp_path / "pipeline.json"
+    said = []
+    with Web() as web:
+        for path in parts:
+            web.put(f"/{path.name}", path.read_bytes())
+        document.write_text(json.dumps(records([f"{web.url}/{path.name}" for path in parts if path.name != "part-1"]).batch(16).to_dict()))
+        digest = forebay("run", document, "--digest").stdout
+        for _ in range(2):
+            done = forebay("run", document, "--cache-dir", tmp_path / "kept", "--cache-size", "4MiB", "--json")
+            assert done.returncode == 0, done.stderr
+            said.append(json.loads(done.stdout))
+        assert forebay("run", document, "--cache-dir", tmp_path / "kept", "--cache-size", "4MiB", "--digest").stdout == digest != ""
+        refused = forebay("run", document, "--cache-dir", tmp_path / "kept", "--cache-size", "much")
+    assert said[0]["requests"]["reads"] > 0 == said[1]["requests"]["reads"]
+    assert said[1]["requests"]["bytes_cached"] == said[1]["requests"]["bytes_used"] > 500_000
+    assert refused.returncode == 2 and "--cache-size: must be a size like 512MiB" in refused.stderr

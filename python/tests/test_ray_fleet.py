@@ -63,7 +63,7 @@ def raises_at_40(batch: Any) -> Any:
 
 def test_the_stream_is_that_of_a_loader(pipeline: Any) -> None:
     wanted = batches_of(pipeline)
-    with fr.Fleet(pipeline, "equal", workers=2) as fleet:
+    with fr.Fleet(pipeline, "equal", workers=2, cache=("kept", "1MiB")) as fleet:    # which local files do not need
         with fr.load("equal", shard=None, window="50MB", local_threads=0) as loader:
             assert len(loader) == len(wanted) and loader.schema == pipeline.load().schema
             assert [values_of(batch) for batch in loader] == wanted

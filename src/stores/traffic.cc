@@ -120,8 +120,9 @@ std::string RequestStats::text() const {
 std::string RequestStats::clause(double seconds) const {
   if (reads == 0 || seconds <= 0) return {};
   const std::int64_t without = refused + failed + broken + stalled;
-  std::string out = fmt::format(" Files of other machines gave {:.1f} MB/s",
-                                static_cast<double>(std::max(bytes_used, bytes_fetched)) / seconds * 1e-6);
+  std::string out =
+      fmt::format(" Files of other machines gave {:.1f} MB/s",
+                  static_cast<double>(std::max(bytes_used - bytes_cached, bytes_fetched)) / seconds * 1e-6);
   if (without > 0)
     out += fmt::format(", {:.0f} % of the tries without success",
                        100. * static_cast<double>(without) / static_cast<double>(reads + without));

@@ -12,6 +12,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Optional, Union
 
 import forebay
 from forebay._core import Plan
+from forebay._paths import Cache, cache_of
 from forebay.errors import ConfigError, StateError
 from forebay.loader import Loader
 from forebay.loader import plan as plan_of
@@ -28,6 +29,7 @@ class Job(NamedTuple):
     folder     relative paths of files count from here
     threads    of one worker; None: one for every CPU
     memory     budget of one worker; None: a quarter of its machine's
+    cache      as in forebay.load, on each machine
     identity   of the loader on the machine that planned it
     """
 
@@ -36,6 +38,7 @@ class Job(NamedTuple):
     threads: Optional[int]
     memory: "Union[int, str, None]"
     index_dir: Optional[str]
+    cache: Optional[Cache]
     identity: "dict[str, str]"
 
     def load(self, shard: Any = None, threads: Optional[int] = None) -> Loader:
@@ -73,17 +76,20 @@ class Job(NamedTuple):
             os.chdir(before)
 
     def _start(self, shard: Any, threads: Optional[int]) -> Loader:
-        options: "dict[str, Any]" = {"threads": threads or self.threads, "memory": self.memory, "shard": shard, "index_dir": self.index_dir}
+        options: "dict[str, Any]" = {"threads": threads or self.threads, "memory": self.memory, "shard": shard, "index_dir": self.index_dir,
+                                     "cache": self.cache}
         load = getattr(self.document, "load", None)
         loader: Loader = forebay.load(self.document, **options) if load is None else load(**options)
         return loader
 
 
-def job_of(document: Any, threads: Optional[int], memory: "Union[int, str, None]" = None, index_dir: Any = None) -> Job:
+def job_of(document: Any, threads: Optional[int], memory: "Union[int, str, None]" = None, index_dir: Any = None,
+           cache: Optional[Cache] = None) -> Job:
     """A job without an identity, whose document a process with another working directory reads alike."""
     if isinstance(document, (str, os.PathLike)):
         document = os.path.abspath(document)
-    return Job(document, os.getcwd(), threads, memory, None if index_dir is None else os.path.abspath(index_dir), {})
+    return Job(document, os.getcwd(), threads, memory, None if index_dir is None else os.path.abspath(index_dir),
+               None if cache is None else (os.path.abspath(cache_of(cache)[0]), cache_of(cache)[1]), {})
 
 
 def check_identity(expected: "Mapping[str, str]", found: "Mapping[str, str]") -> None:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 from forebay._arguments import integer_of, memory_of
+from forebay._paths import Cache
 from forebay.builder import Pipeline
 from forebay.errors import ConfigError
 from forebay.loader import Document
@@ -35,6 +36,7 @@ class Fleet:
     threads       of one worker; None: the CPUs that Ray gives it (`worker={"num_cpus": 8}`), else every CPU of its machine
     memory        budget of one worker, "8GiB"; None: a quarter of its machine's
     index_dir     as in forebay.load
+    cache         as in forebay.load: a folder on each machine, which its workers share
     worker        Ray's options of a worker's actor: num_cpus, memory, resources, label_selector, runtime_env, …
     insecure      allows a cluster that other machines may send code to without a token
 
@@ -47,6 +49,7 @@ class Fleet:
 
     def __init__(self, doc: "Union[Document, Pipeline]", name: str, workers: "Union[int, Tuple[int, int]]" = 1, *, threads: Optional[int] = None,
                  memory: "Union[int, str, None]" = None, index_dir: "Union[str, os.PathLike[str], None]" = None,
+                 cache: "Optional[Cache]" = None,
                  worker: Optional[Mapping[str, Any]] = None, insecure: bool = False) -> None:
         least, most = _range_of(workers)
         if not ray.is_initialized():
@@ -56,7 +59,7 @@ class Fleet:
         options = dict(worker or {})
         threads = threads or (int(options["num_cpus"]) or None if "num_cpus" in options else None)
         self._name = name
-        job = job_of(doc, threads, None if memory is None else memory_of(memory), index_dir)
+        job = job_of(doc, threads, None if memory is None else memory_of(memory), index_dir, cache)
         try:
             ray.cloudpickle.dumps(job.document)
         except Exception as problem:
