@@ -164,9 +164,10 @@ def against_libcurl(turns: int) -> str:
             with fb.tfrecord([url for url, _ in urls]).record().batch(64).load(memory="2GiB", threads=1) as loader:
                 for _ in loader:
                     pass
+                asked = loader.stats().requests
             ours.append(sum(size for _, size in urls) / (time.monotonic() - began))
         return (f"libcurl alone {statistics.median(bare) / 1e6:.0f} MB/s, a run {statistics.median(ours) / 1e6:.0f} MB/s: "
-                f"{statistics.median(ours) / statistics.median(bare):.2f}")
+                f"{statistics.median(ours) / statistics.median(bare):.2f}; {asked['reads']:.0f} requests for {sum(-(-size // RANGE) for _, size in urls)} ranges")
     finally:
         apache.close()
 

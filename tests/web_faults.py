@@ -7,7 +7,7 @@
 In a third of the runs, answers fail at random in ways that a later try mends: the stream must be that of local files. In a third, one
 answer is not what was asked for: the stream ends with an error, after batches that are right. In a third, one file is replaced before
 a request: the stream is that of the files before or after, or it ends with an error after batches of one of these. Runs differ in source, compression,
-order, threads, memory and passes.
+order, threads, memory and passes, and half of them keep parts of files on the disk.
 """
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def is_beginning(part: "List[str]", whole: "List[str]") -> bool:
     return part == whole[:len(part)]
 
 
-def run(seed: int, web: Web, folder: pathlib.Path, counts: "collections.Counter[str]") -> "Optional[str]":
+def run(seed: int, web: Web, folder: pathlib.Path, kept: pathlib.Path, counts: "collections.Counter[str]") -> "Optional[str]":
     """What is wrong with the run; None: nothing."""
     rng = random.Random(seed)
     kind, order, mode = rng.choice(KINDS), rng.choice(list(ORDERS)), ("mended", "refused", "replaced")[seed % 3]
@@ -125,6 +125,8 @@ def run(seed: int, web: Web, folder: pathlib.Path, counts: "collections.Counter[
             written(path, kind, random.Random(state), 2, rows + (3 if other_size else 0))
             later[-1] = str(path)
     options = {"threads": rng.randint(1, 4), "memory": rng.choice(["64MiB", "512MiB"])}
+    if seed // 3 % 2 == 0:
+        options["cache"] = kept, 20 << 16
     epochs, draws = rng.randint(1, 2), rng.randrange(100)
     wanted = streamed(pipeline(kind, order, local, epochs, draws))[0]
     hit: "List[str]" = []
@@ -176,10 +178,10 @@ def main() -> int:
     options = parser.parse_args()
     failed = 0
     counts: "collections.Counter[str]" = collections.Counter()
-    with Web() as web:
+    with Web() as web, tempfile.TemporaryDirectory() as kept:
         for seed in itertools.islice(itertools.count(options.first), options.runs):
             with tempfile.TemporaryDirectory() as folder:
-                problem = run(seed, web, pathlib.Path(folder), counts)
+                problem = run(seed, web, pathlib.Path(folder), pathlib.Path(kept), counts)
             web.objects.clear()
             if problem is not None:
                 failed += 1

@@ -55,7 +55,6 @@ class FarthestFirst {
     std::ranges::pop_heap(items_);
     items_.pop_back();
   }
-  [[nodiscard]] std::size_t size() const { return items_.size(); }
 
  private:
   std::vector<Item> items_;  // a heap

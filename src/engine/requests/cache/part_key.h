@@ -26,6 +26,12 @@ struct PartTimes {
   static constexpr int pass_bits = 40;
   static constexpr std::uint64_t pass = std::uint64_t{1} << pass_bits;
   static constexpr std::uint64_t max = std::uint64_t{1} << 62;  ///< Before it all times lie that a run knows.
+  /// The time at which a share of a pass is done, from 0 to 1.
+  [[nodiscard]] static std::uint64_t at(std::int64_t pass_number, double share) {
+    const auto passes = static_cast<std::uint64_t>(pass_number);
+    if (passes >= max >> pass_bits) return max;
+    return (passes << pass_bits) + static_cast<std::uint64_t>(share * static_cast<double>(pass));
+  }
 
   std::uint64_t now = 0;
   std::uint64_t next = max;  ///< `max`: the run does not know.

@@ -17,12 +17,7 @@ class PassTimes {
   using Places = std::vector<std::uint32_t>;
   /// `shared`: all processes of the run read all files.
   PassTimes(std::uint64_t run, bool shared, std::int64_t pass, std::uint32_t files, Places now = {}, Places next = {})
-      : run_{run},
-        shared_{shared},
-        pass_{static_cast<std::uint64_t>(pass)},
-        files_{files},
-        now_{std::move(now)},
-        next_{std::move(next)} {}
+      : run_{run}, shared_{shared}, pass_{pass}, files_{files}, now_{std::move(now)}, next_{std::move(next)} {}
 
   /// Of the part that begins at `offset` of a file of `size` bytes.
   [[nodiscard]] PartTimes in_order(std::uint32_t file, std::int64_t offset, std::int64_t size) const {
@@ -31,26 +26,25 @@ class PassTimes {
             .shared = shared_,
             .run = run_};
   }
-  [[nodiscard]] std::int64_t pass() const { return static_cast<std::int64_t>(pass_); }
+  [[nodiscard]] std::int64_t pass() const { return pass_; }
   /// Of any part of a file that is read by index.
-  [[nodiscard]] PartTimes by_index() const { return {.now = pass_ << PartTimes::pass_bits, .run = run_}; }
+  [[nodiscard]] PartTimes by_index() const { return {.now = PartTimes::at(pass_, 0), .run = run_}; }
 
  private:
   static std::uint32_t place(const Places& places, std::uint32_t file) {
     if (places.empty()) return file;
     return file < places.size() ? places[file] : not_read;
   }
-  [[nodiscard]] std::uint64_t time(std::uint64_t pass, std::uint32_t place, std::int64_t offset,
+  [[nodiscard]] std::uint64_t time(std::int64_t pass, std::uint32_t place, std::int64_t offset,
                                    std::int64_t size) const {
-    if (place == not_read || pass >= PartTimes::max >> PartTimes::pass_bits) return PartTimes::max;
+    if (place == not_read) return PartTimes::max;
     const double done = static_cast<double>(offset) / static_cast<double>(size);
-    const double share = static_cast<double>(PartTimes::pass) / static_cast<double>(files_);
-    return (pass << PartTimes::pass_bits) + static_cast<std::uint64_t>((static_cast<double>(place) + done) * share);
+    return PartTimes::at(pass, (static_cast<double>(place) + done) / static_cast<double>(files_));
   }
 
   std::uint64_t run_;
   bool shared_;
-  std::uint64_t pass_;
+  std::int64_t pass_;
   std::uint32_t files_;
   Places now_;
   Places next_;

@@ -45,10 +45,7 @@ class RecordTimes {
  private:
   static constexpr std::int64_t max_records = 32;
   [[nodiscard]] std::uint64_t time(std::int64_t pass, std::int64_t place) const {
-    const auto whole = static_cast<std::uint64_t>(pass);
-    if (whole >= PartTimes::max >> PartTimes::pass_bits) return PartTimes::max;
-    const double share = static_cast<double>(PartTimes::pass) / static_cast<double>(count_);
-    return (whole << PartTimes::pass_bits) + static_cast<std::uint64_t>(static_cast<double>(place) * share);
+    return PartTimes::at(pass, static_cast<double>(place) / static_cast<double>(count_));
   }
 
   const Place place_;
