@@ -146,10 +146,8 @@ void bind_stats(nb::module_& module) {
           nb::sig("def requests_waiting(self) -> int"), "Requests that wait for their turn, now.")
       .def_prop_ro("requests", &requests_of, nb::sig("def requests(self) -> dict[str, float]"),
                    "Requests for files of other machines: finds (for versions), reads (for ranges), bytes_used, "
-                   "bytes_cached (from "
-                   "the cache); and of http, https and s3: bytes_fetched, tries without success (refused, failed, "
-                   "broken, stalled), hedges, "
-                   "hedges_won, throttled_seconds.")
+                   "bytes_cached (from the cache); and of http, https and s3: bytes_fetched, tries without success "
+                   "(refused, failed, broken, stalled), hedges, hedges_won, throttled_seconds.")
       .def_prop_ro("branches", &branches_of, nb::sig("def branches(self) -> list[dict[str, int]]"),
                    "Of a combination, for each branch: rows, records, bytes_read, skipped_records, skipped_ranges, "
                    "skipped_files, skipped_bytes.")

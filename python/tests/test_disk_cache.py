@@ -23,6 +23,7 @@ import forebay as fb
 from forebay._dataset import Epochs
 
 PART = 64 << 10   # bytes of a part of a small cache
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}   # of processes that import what tests do
 
 
 @pytest.fixture(scope="module")
@@ -190,9 +191,8 @@ print(sum(kind == "read" for kind, _ in store.calls), *out)
 
 
 def test_processes_share_a_folder(parts: "list[pathlib.Path]", tmp_path: pathlib.Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
     ranks = [subprocess.Popen([sys.executable, "-c", RANK, str(parts[0].parent), str(tmp_path / "kept"), str(rank)], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True, env=environment) for rank in range(3)]
+                              stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) for rank in range(3)]
     for one in ranks:
         assert one.stdout is not None and one.stdout.readline() == "ready\n"
     fetched, ids = 0, []
@@ -213,10 +213,9 @@ def test_a_killed_process_leaves_a_cache_that_works(parts: "list[pathlib.Path]",
     root, _ = store_of(parts)
     files = [f"{root}/{path.name}" for path in parts]
     wanted = values(records([str(path) for path in parts]).batch(16).load())
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
     for round in range(6):
         killed = subprocess.Popen([sys.executable, "-c", RANK, str(parts[0].parent), str(tmp_path / "kept"), "0"], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True, env=environment)
+                                  stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
         assert killed.stdin is not None and killed.stdout is not None
         assert killed.stdout.readline() == "ready\n"
         killed.stdin.write("\n")
@@ -248,7 +247,7 @@ def test_bytes_that_were_damaged_are_fetched_again(parts: "list[pathlib.Path]", 
 
 def test_no_fault_of_a_disk_changes_a_row() -> None:
     done = subprocess.run([sys.executable, ROOT / "tests/cache_faults.py", "--runs", "40"], capture_output=True, text=True, timeout=600,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                          env=ENVIRONMENT)
     assert done.returncode == 0 and "40 runs, 0 failed" in done.stdout, done.stdout + done.stderr
 
 
@@ -256,8 +255,7 @@ def test_a_disk_that_is_full_is_told_once(parts: "list[pathlib.Path]", tmp_path:
     """Where a file system cannot set the bytes aside, the disk may be full later."""
     script = RANK.replace("shard=(int(rank), 3), ", "") + "print(loader.stats().requests['bytes_cached'])\n"
     done = subprocess.run([sys.executable, "-c", script, str(parts[0].parent), str(tmp_path / "kept"), "0"], input="\n", capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "LD_PRELOAD": str(preloaded_library("full_disk", tmp_path_factory)),
-                                            "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])})
+                          timeout=120, env={**ENVIRONMENT, "LD_PRELOAD": str(preloaded_library("full_disk", tmp_path_factory))})
     ids = done.stdout.split("\n")[1].split()[1:]
     assert [int(each) for each in ids] == list(range(534)), done.stderr
     assert done.stderr.count("the cache of files of other machines is off: the disk has no room left, or a fault") == 1, done.stderr
@@ -325,7 +323,7 @@ def test_a_child_after_a_fork(parts: "list[pathlib.Path]", tmp_path: pathlib.Pat
     wanted = values(ORDERS[order]([str(path) for path in parts]).batch(16).load())
     script = FORKS.format(order="records(files)" if order == "in order" else 'fb.concat([records(files), records(files)]).filter("id % 2 == 0")')
     done = subprocess.run([sys.executable, "-c", script, str(parts[0].parent), str(tmp_path / "kept")], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}, timeout=60)
+                          env=ENVIRONMENT, timeout=60)
     assert done.stdout.split() == ["child", str(len(wanted)), "parent", str(len(wanted))], done.stderr
 
 

@@ -88,8 +88,9 @@ def job_of(document: Any, threads: Optional[int], memory: "Union[int, str, None]
     """A job without an identity, whose document a process with another working directory reads alike."""
     if isinstance(document, (str, os.PathLike)):
         document = os.path.abspath(document)
+    folder, size = cache_of(cache)
     return Job(document, os.getcwd(), threads, memory, None if index_dir is None else os.path.abspath(index_dir),
-               None if cache is None else (os.path.abspath(cache_of(cache)[0]), cache_of(cache)[1]), {})
+               (os.path.abspath(folder), size) if folder else None, {})
 
 
 def check_identity(expected: "Mapping[str, str]", found: "Mapping[str, str]") -> None:

@@ -116,26 +116,12 @@ std::optional<FoundEntry> intact_entry(IndexStores& stores, const std::string& f
   return std::nullopt;
 }
 
-/// The number of records of the index that begin before `offset`.
-std::int64_t records_before(const RecordIndex& index, std::int64_t offset) {
-  std::int64_t first = 0, last = index.records();  // those before `first` do, those from `last` on do not
-  while (first < last) {
-    const std::int64_t middle = first + (last - first) / 2;
-    if (index.offset(middle) < offset) {
-      first = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  return first;
-}
-
 }  // namespace
 
 SkipPlaces places_of(const RecordIndex& index, std::span<const Skip> skips) {
   SkipPlaces out;
   for (const Skip& skip : skips) {
-    out.before.push_back(records_before(index, skip.offset));
+    out.before.push_back(index.records_before(skip.offset));
     if (skip.what == Skip::What::record) out.left_out.push_back(out.before.back() + std::ssize(out.left_out));
   }
   return out;

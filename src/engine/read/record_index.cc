@@ -163,6 +163,19 @@ io::RestartPoint RecordIndex::point(std::int64_t number) const {
           .history = {history, history + stored.history_size}};
 }
 
+std::int64_t RecordIndex::records_before(std::int64_t offset) const {
+  std::int64_t first = 0, last = records();  // offsets before `first` are smaller, those from `last` on are not
+  while (first < last) {
+    const std::int64_t middle = first + (last - first) / 2;
+    if (this->offset(middle) < offset) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
+}
+
 std::int64_t RecordIndex::uncompressed(std::int64_t point) const {
   const auto stored = load<StoredPoint>(point_table_ + point * static_cast<std::int64_t>(sizeof(StoredPoint)));
   return static_cast<std::int64_t>(stored.uncompressed);

@@ -37,6 +37,7 @@ class RecordIndex {
   RecordIndex& operator=(const RecordIndex&) = delete;
 
   [[nodiscard]] std::int64_t records() const { return records_; }
+  [[nodiscard]] std::int64_t records_before(std::int64_t offset) const;  ///< Whose offsets are smaller.
   /// Offset of the record's first payload byte in the (uncompressed) file. `record` must be from 0 to records() - 1.
   [[nodiscard]] std::int64_t offset(std::int64_t record) const { return number<std::int64_t>(offsets_ + 8 * record); }
   /// Bytes of the record's payload. When all gaps between records are equal, as in any intact file of frames, the

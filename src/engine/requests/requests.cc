@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "engine/memory/catch_all.h"
+#include "engine/requests/answer_fault.h"
 
 namespace forebay::engine {
 
@@ -113,18 +114,11 @@ void Requests::begin_read(const std::shared_ptr<Request>& request) {
 /// Takes the bytes of an answer. When bytes are missing, the request waits for its turn again, before all others.
 void Requests::came(const std::shared_ptr<Request>& request, const Result<std::size_t>& count) {
   const std::size_t left = static_cast<std::size_t>(request->range_.bytes) - request->got_;
-  if (!count.ok()) request->error_ = count.error();
-  if (count.ok() && *count > left) {
-    request->error_ = Error{Code::internal, "a file system answered with more bytes than it was asked for"};
-  } else if (count.ok()) {
-    request->last_ = static_cast<std::int64_t>(*count);
-    request->got_ += *count;
-    if (*count == 0) {
-      request->error_ = Error{Code::data, Detail::failed_precondition,
-                              "the file changed while it was read: it ends before the size that it had"};
-    }
-  }
-  if (request->error_ || *count == left) return answered(*request);
+  request->error_ = answer_fault(count, left);
+  if (request->error_) return answered(*request);
+  request->last_ = static_cast<std::int64_t>(*count);
+  request->got_ += *count;
+  if (*count == left) return answered(*request);
   request->error_ = catch_all(
       [&] {
         const Lock lock{mutex_};

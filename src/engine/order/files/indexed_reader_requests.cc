@@ -89,8 +89,8 @@ Result<void> IndexedReader::check_kept() const {
       fmt::format(
           "the files of another machine that are read in random order have {} bytes, and records of about "
           "{:.0f} bytes, less than a request is worth. They are {}, keep them on a local disk (`cache`), or store "
-          "several in one record, of {} "
-          "bytes and more. Without that a pass would fetch {:.0f} bytes in {:.0f} requests, which is ${:.2f} "
+          "several in one record, of {} bytes and more. Without that a pass would fetch {:.0f} bytes in {:.0f} "
+          "requests, which is ${:.2f} "
           "where a million costs $0.40, and {:.1f} hours with {:.0f} at once",
           kept_bytes_, bytes / records, advice, min_own_request, fetched, requests, requests * dollars_a_request,
           requests * seconds_a_request / requests_at_once / 3600, requests_at_once)};
@@ -209,25 +209,14 @@ std::unique_ptr<RecordTimes> IndexedReader::record_times() const {
     count += file.index->records();
   }
   const auto place = [this, count](std::int64_t pass, std::int64_t number) {
-    const PlacingPass of{.seed = program_.seed, .purpose = 1, .epoch = pass, .elements = count};
-    return program_.interleave.place(of, number);
+    const std::uint64_t purpose = program_.file_orders.size() + 1;
+    return program_.interleave.place({.seed = program_.seed, .purpose = purpose, .epoch = pass, .elements = count},
+                                     number);
   };
   const auto records = [this](std::uint32_t file, io::ByteRange range) -> std::pair<std::int64_t, std::int64_t> {
     const RecordIndex& index = *files_[file].index;
     if (index.compression() != Compression::none) return {0, index.records()};
-    const auto first_from = [&index](std::int64_t offset) {
-      std::int64_t low = 0, high = index.records();
-      while (low < high) {
-        const std::int64_t middle = low + (high - low) / 2;
-        if (index.offset(middle) < offset) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      return low;
-    };
-    return {std::max<std::int64_t>(0, first_from(range.offset + 1) - 1), first_from(range.end())};
+    return {std::max<std::int64_t>(0, index.records_before(range.offset + 1) - 1), index.records_before(range.end())};
   };
   return std::make_unique<RecordTimes>(place, records, std::move(first), count);
 }

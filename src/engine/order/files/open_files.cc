@@ -60,8 +60,8 @@ OpenFiles::OpenFiles(const Program& program, std::shared_ptr<BufferPool> pool, R
       looks_{!program.source.rows && looks_into_records(program)},
       wake_{wake} {
   requests_->know(program.known);
-  if (auto cache = PartCache::open(means_.cache, program.source.files);
-      cache.ok() && *cache)  // faults were told before
+  // Loader::start has opened it before, and told of faults.
+  if (auto cache = PartCache::open(means_.cache, program.source.files); cache.ok() && *cache)
     requests_->keep_in(std::make_shared<RunCache>(*std::move(cache), pool_));
   if (program.source.rows) begin_rows(*program.source.rows, std::move(wake));
 }

@@ -12,6 +12,7 @@
 #include <forebay/traffic.h>
 
 #include "base/draw.h"
+#include "engine/requests/answer_fault.h"
 #include "io/folder.h"
 #include "io/identity.h"
 #include "stores/http/per_process.h"
@@ -246,13 +247,7 @@ void PartCache::go_on(const std::shared_ptr<Fetch>& fetch) {
 /// Gives the bytes of an answer to those that wait for them, and to the disk.
 void PartCache::came(const std::shared_ptr<Fetch>& fetch, const Result<std::size_t>& count) {
   const std::span<std::byte> out = fetch->request.out;
-  std::optional<Error> error;
-  if (!count.ok()) error = count.error();
-  if (count.ok() && *count > out.size() - fetch->got)
-    error = Error{Code::internal, "a file system answered with more bytes than it was asked for"};
-  if (count.ok() && *count == 0)
-    error = Error{Code::data, Detail::failed_precondition,
-                  "the file changed while it was read: it ends before the size that it had"};
+  const std::optional<Error> error = answer_fault(count, out.size() - fetch->got);
   if (!error) {
     fetch->got += *count;
     if (fetch->got < out.size()) return begin(fetch);

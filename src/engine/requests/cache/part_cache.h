@@ -81,7 +81,7 @@ class PartCache : public std::enable_shared_from_this<PartCache> {
   void let_go(const PartKey& key, const PartTable::Found& claimed);
 
   const std::unique_ptr<PartTable> table_;
-  // Of the thread that looks:
+  // Only the thread that looks uses these two.
   std::unordered_map<PartKey, std::shared_ptr<Coming>> coming_;
   std::int64_t to_write_ = 0;  // bytes
   Mutex mutex_;

@@ -31,7 +31,7 @@ struct PartEntry {
   std::array<std::uint32_t, part_blocks> checksums = {};
 };
 
-/// What all users of a cache must know.
+/// The state of a table that all processes share.
 struct PartCounts {
   struct User {
     std::uint64_t run = 0;
@@ -56,7 +56,7 @@ class PartFile {
   static constexpr std::int64_t min_part = std::int64_t{64} << 10, max_part = std::int64_t{1} << 20;  ///< Bytes.
   static constexpr std::int64_t min_bytes = min_part;                                                 ///< Of all slots.
 
-  /// What does not change while a process uses the file.
+  /// The sizes of the file. They stay while a process uses it.
   struct Shape {
     std::array<char, 8> magic;
     std::uint32_t part_bytes;

@@ -122,7 +122,7 @@ std::optional<std::uint32_t> PartTable::find(const PartKey& key, PartEntry& entr
   return std::nullopt;
 }
 
-/// A slot that has still the content of this ticket.
+/// Finds a slot that still has the content of this ticket.
 std::optional<std::uint32_t> PartTable::find(const PartKey& key, std::uint64_t ticket, PartEntry& entry) {
   const auto slot = find(key, entry);
   return slot && entry.ticket == ticket ? slot : std::nullopt;

@@ -62,7 +62,7 @@ class PartTable {
     std::int64_t bytes = 0;
     std::array<std::uint32_t, part_blocks> checksums = {};
   };
-  /// Whose slot a part that is not here may get.
+  /// Which slot a part may get that is not here.
   enum class Claim : std::uint8_t {
     never,
     free,  ///< One that nobody needs.

@@ -19,7 +19,7 @@ class PassTimes {
   PassTimes(std::uint64_t run, bool shared, std::int64_t pass, std::uint32_t files, Places now = {}, Places next = {})
       : run_{run}, shared_{shared}, pass_{pass}, files_{files}, now_{std::move(now)}, next_{std::move(next)} {}
 
-  /// Of the part that begins at `offset` of a file of `size` bytes.
+  /// The times of the part that begins at `offset` of a file of `size` bytes.
   [[nodiscard]] PartTimes in_order(std::uint32_t file, std::int64_t offset, std::int64_t size) const {
     return {.now = time(pass_, place(now_, file), offset, size),
             .next = time(pass_ + 1, place(next_, file), offset, size),
@@ -27,7 +27,7 @@ class PassTimes {
             .run = run_};
   }
   [[nodiscard]] std::int64_t pass() const { return pass_; }
-  /// Of any part of a file that is read by index.
+  /// The times of any part of a file that is read by index.
   [[nodiscard]] PartTimes by_index() const { return {.now = PartTimes::at(pass_, 0), .run = run_}; }
 
  private:

@@ -29,7 +29,8 @@ class RecordTimes {
   void reach(std::int64_t pass, std::uint32_t file, std::int64_t record) {
     now_ = std::max(now_, time(pass, place_(pass, first_[file] + record)));
   }
-  /// Of a part of a file, without PartTimes::run. A part of many records is used again and again: no time is told.
+  /// The times of a part of a file, without PartTimes::run. The next use of a part with many records is not told: such
+  /// a part is used again and again.
   [[nodiscard]] PartTimes of(std::int64_t pass, std::uint32_t file, io::ByteRange part) const {
     PartTimes out{.now = now_};
     const auto [first, last] = records_(file, part);
