@@ -69,7 +69,7 @@ bool FileReader::ready() const {
   if (!version_ || content_) return true;
   if (!requested_) return version_->ready();
   if (inflater_ && !inflater_->hungry()) return true;
-  return requested_->ready(next_read()) || requested_->may_ask(next_read());
+  return requested_->ready(next_read()) || requested_->may_ask();
 }
 
 void FileReader::need() {

@@ -82,6 +82,7 @@ void RequestedFile::advance(std::int64_t offset) {
     ranges_.pop_front();
   }
   if (offset < asked_up_to_ && range_of(offset) == nullptr) return go_to(offset);  // a stream is decoded once more
+  share_.ends(asked_up_to_ == size());
   while (asked_up_to_ < size()) {
     const std::int64_t granted = share_.grant();
     if (granted == 0) return;
@@ -90,6 +91,7 @@ void RequestedFile::advance(std::int64_t offset) {
     const bool urgent = ranges_.empty();
     ranges_.push_back(requests_->ask(target_, {.offset = asked_up_to_, .bytes = bytes}, urgent));
     asked_up_to_ += bytes;
+    if (asked_up_to_ == size()) share_.ends(true);
   }
 }
 

@@ -40,8 +40,8 @@ class RequestedFile final : public io::RandomAccessFile {
   void go_to(std::int64_t offset);
   /// Drops the ranges before `offset` and asks for more. Begins anew at an offset whose range was dropped.
   void advance(std::int64_t offset);
-  /// Whether `advance` would ask for the range of `offset`, which was refused before.
-  [[nodiscard]] bool may_ask(std::int64_t offset) const { return offset >= asked_up_to_ && share_.may_grant(); }
+  /// Whether `advance` would ask for a range that was refused before.
+  [[nodiscard]] bool may_ask() const { return asked_up_to_ < size() && share_.may_grant(); }
   void need() { share_.need(); }  ///< The order reads this file now.
 
  private:
