@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forebay/error.h>
@@ -41,6 +43,12 @@ struct ReadRequest {
   std::shared_ptr<Traffic> traffic;  ///< Where what it costs is counted. Null: nowhere.
 };
 
+/// The beginning of a file, as one request gives it.
+struct FileBeginning {
+  FileVersion version;    ///< Of the whole file.
+  std::size_t bytes = 0;  ///< So many of its first bytes came.
+};
+
 /// The address of a file: for http and https with its user and password, and with the signature of a presigned address.
 /// A FileSystem is given paths without them, and so are states, record keys and messages: they are secrets, and others
 /// at each start of a program. Every other path is its own address.
@@ -55,6 +63,7 @@ class FileSystem {
  public:
   using Found = std::function<void(Result<FileVersion>)>;
   using Answer = std::function<void(Result<std::size_t>)>;
+  using Begun = std::function<void(Result<FileBeginning>)>;
   using Listed = std::function<void(Result<std::vector<ListedFile>>)>;
   virtual ~FileSystem() = default;
   /// Answers with the present version of the file. Fails with Code::io, not_found, when there is no such file.
@@ -62,14 +71,36 @@ class FileSystem {
   /// Writes the next bytes to `request.out` and answers with their number, at least one. Fails with Code::io, and with
   /// Code::data, failed_precondition, when the file is not that version any more.
   virtual void read(ReadRequest request, Answer answer) = 0;
+  /// As `find`, and writes the first bytes of that version to `request.out`: at least one, unless the file is empty.
+  /// `request.version` and `request.offset` say nothing. A FileSystem that has no single request for both needs not
+  /// override it.
+  virtual void find_and_read(ReadRequest request, Begun begun);
   /// Whether `list` works. Where it does not, `*`, `?` and `[` in a path mean themselves.
   [[nodiscard]] virtual bool lists() const { return false; }
   /// Answers with the files in `folder`, which ends with `/`, in any order; `deep`: and with all files below it. A
-  /// folder that does not exist has no files. Runs do not ask again for the versions that a list tells.
+  /// folder that does not exist has no files. Runs do not ask again for the versions that a list tells, when
+  /// those of one file are the same.
   virtual void list(const std::string& folder, [[maybe_unused]] bool deep, Listed listed) {
     listed(Error{Code::config, Detail::invalid_argument, "'" + folder + "': files of this scheme cannot be listed"});
   }
 };
+
+inline void FileSystem::find_and_read(ReadRequest request, Begun begun) {
+  const std::string path = request.path;
+  find(path, [this, request = std::move(request), begun = std::move(begun)](const Result<FileVersion>& found) mutable {
+    if (!found.ok()) return begun(found.error());
+    const FileVersion version = *found;
+    const std::size_t bytes = std::min(request.out.size(), static_cast<std::size_t>(version.size));
+    if (bytes == 0) return begun(FileBeginning{.version = version});
+    request.version = version;
+    request.offset = 0;
+    request.out = request.out.first(bytes);
+    read(std::move(request), [version, begun = std::move(begun)](const Result<std::size_t>& count) {
+      if (!count.ok()) return begun(count.error());
+      begun(FileBeginning{.version = version, .bytes = *count});
+    });
+  });
+}
 
 /// Names the file system of all paths that begin with `scheme` and "://": a letter, then letters, digits, `+`, `.` or
 /// `-`. Plans that are made later use it; a file system that was named before stays with those that have it. Fails with

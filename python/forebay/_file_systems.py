@@ -154,14 +154,7 @@ class Served:
             rest = name[len(job.path if name.startswith(job.path) else folder):].lstrip("/")
             if rest and (job.deep or "/" not in rest):
                 files.append((job.path + rest, *told_in(found, name)))
-        job.listed(files if self._lists_versions(files) else [(path, None, 0) for path, _, _ in files])
-
-    def _lists_versions(self, files: "List[tuple[str, Optional[int], int]]") -> bool:
-        """Whether a list tells the same of its first file as `info`: some stores have more to say there."""
-        for path, size, version in files:
-            if size is not None:
-                return self.info(path) == (size, version)
-        return False
+        job.listed(files)
 
     def _own(self, path: str) -> str:
         """The path as the file system knows it: without the scheme in fsspec."""

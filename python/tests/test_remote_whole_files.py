@@ -75,6 +75,26 @@ def test_they_come_over_http(folder: pathlib.Path, web: Web, order: str) -> None
     assert values(pipeline(urls, order).load(threads=2)) == values(pipeline([str(path) for path in files], order).load())
 
 
+@pytest.mark.parametrize("largest", [2_000, 600_000])
+def test_many_small_named_files_cost_one_request_each(tmp_path: pathlib.Path, web: Web, largest: int) -> None:
+    """The version comes with the bytes, as many as the files before had. The first ones, and those that are larger, cost two."""
+    rng = np.random.default_rng(largest)
+    urls = []
+    for number in range(1100):      # of fewer, the plan asks for the versions
+        size = largest if number % 400 == 399 else int(rng.integers(0, 2_000)) if number % 50 else 0
+        (tmp_path / f"{number:04}.bin").write_bytes(rng.bytes(size))
+        web.put(f"/{number:04}.bin", (tmp_path / f"{number:04}.bin").read_bytes())
+        urls.append(f"{web.url}/{number:04}.bin")
+    for memory in ("256MiB", "4MiB"):
+        web.asked.clear()
+        with fb.whole_file(urls).record("data").batch(20).load(threads=2, memory=memory) as loader:
+            assert [data for batch in loader for data in batch["data"].tolist()] == [path.read_bytes() for path in sorted(tmp_path.glob("*.bin"))]
+            requests = loader.stats().requests
+        assert len(web.asked) == sum(requests[kind] for kind in ("finds", "reads", "hedges", "refused", "failed", "broken", "stalled"))
+        if memory == "256MiB":
+            assert web.count("HEAD") <= 200 and len(web.asked) <= 1400
+
+
 def test_shards_read_their_own_files(folder: pathlib.Path, stored: "tuple[str, Store]") -> None:
     base, store = stored
     wanted = values(pipeline(f"{folder}/*/*.bin", "global").epochs(1).load())

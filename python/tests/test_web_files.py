@@ -329,7 +329,7 @@ def test_a_range_that_hangs_is_asked_for_a_second_time(web: Web, tmp_path: pathl
 
     web.fault = hang
     began = time.monotonic()
-    with fb.tfrecord([url]).record("x").batch(10).load(memory="64MiB") as loader:
+    with fb.tfrecord([url]).record("x").batch(10).load(memory="16MiB") as loader:
         assert [batch["x"][0][0] for batch in loader] == list(range(0, 200, 10))
     assert hung
     assert time.monotonic() - began < 9     # a second, and not the ten after which a connection has stalled

@@ -67,7 +67,8 @@ BindContext with_files(BindContext context, const std::shared_ptr<engine::KnownV
   context.lists = std::make_shared<io::FolderLists>();
   if (!known) return context;
   context.listed = [known](const ListedFile& file) {
-    known->add(file.path, {.size = file.version->size, .version = file.version->version});
+    known->add_listed(*stores::file_system_of(file.path), file.path,
+                      {.size = file.version->size, .version = file.version->version});
   };
   return context;
 }

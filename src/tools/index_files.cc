@@ -125,11 +125,12 @@ class IndexRun {
   /// Asks for what other machines know of the files: their versions, and published indexes.
   void find() {
     const auto go_on = [this] { return !options_.progress || options_.progress(progress()); };
-    requests_ = engine::requests_for(source_, numbers_, {.stores = stores_}, go_on);
-    if (options_.existing == Existing::replace) return;
+    requests_ = engine::requests_for(source_, numbers_, {.stores = stores_});
+    if (options_.existing == Existing::replace) return engine::ask_versions(requests_, go_on);
     const std::vector<engine::EntryKey> plain{{engine::StoredKind::records, 0}};
-    engine::take_published(requests_, program_ != nullptr ? engine::stored_keys(*program_) : plain,
-                           {.pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4), .go_on = go_on});
+    engine::ask_versions_and_published(
+        requests_, program_ != nullptr ? engine::stored_keys(*program_) : plain,
+        {.pool = std::make_shared<engine::BufferPool>(engine::usable_memory() / 4), .go_on = go_on});
   }
 
   void work(std::size_t file, const std::stop_token& stop) EXCLUDES(mutex_) {

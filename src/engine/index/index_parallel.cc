@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "engine/index/early_check.h"
-#include "engine/index/published/published_index.h"
 #include "engine/index/scan_file.h"
 #include "engine/memory/catch_all.h"
 #include "engine/memory/each_file.h"
@@ -112,32 +111,44 @@ IndexRequest request_for(const Source& source, std::uint32_t file) {
 }
 
 std::vector<IndexRequest> requests_for(const Source& source, std::span<const std::uint32_t> files,
-                                       const IndexMeans& means, const std::function<bool()>& go_on,
-                                       const std::shared_ptr<KnownVersions>& known) {
+                                       const IndexMeans& means, const std::shared_ptr<KnownVersions>& known) {
   std::vector<IndexRequest> out;
-  std::vector<std::string> paths;
-  std::vector<std::size_t> places;
   for (const std::uint32_t file : files) {
     IndexRequest& request = out.emplace_back(request_for(source, file));
     request.pool = means.pool;
     request.stores = means.stores;
     request.cache = means.cache;
     request.known = known;
-    if (stores::file_system_of(request.file) == nullptr) continue;
-    paths.push_back(request.file);
-    places.push_back(out.size() - 1);
-  }
-  const auto found = find_files(paths, go_on, known);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i].ok() && found[i]->version != 0) out[places[i]].identity = io::identity_of(*found[i]);
   }
   return out;
 }
 
+void ask_versions(std::span<IndexRequest> requests, const std::function<bool()>& go_on,
+                  const std::shared_ptr<KnownVersions>& known) {
+  std::vector<std::string> paths;
+  std::vector<IndexRequest*> asked;
+  for (IndexRequest& request : requests) {
+    if (stores::file_system_of(request.file) == nullptr) continue;
+    paths.push_back(request.file);
+    asked.push_back(&request);
+  }
+  const auto found = find_files(paths, go_on, known);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].ok() && found[i]->version != 0) asked[i]->identity = io::identity_of(*found[i]);
+  }
+}
+
+void ask_versions_and_published(std::span<IndexRequest> requests, std::span<const EntryKey> keys,
+                                const AskingForIndexes& asking) {
+  AskedFolders asked = ask_published(requests, asking);
+  ask_versions(requests, asking.go_on, asking.known);
+  take_published(requests, keys, asking, std::move(asked));
+}
+
 std::vector<IndexRequest> requests_with_published(const Program& program, std::span<const std::uint32_t> files,
                                                   const IndexMeans& means, const std::function<bool()>& go_on) {
-  std::vector<IndexRequest> out = requests_for(program.source, files, means, go_on, program.known);
-  take_published(out, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
+  std::vector<IndexRequest> out = requests_for(program.source, files, means, program.known);
+  ask_versions_and_published(out, stored_keys(program), {.pool = means.pool, .go_on = go_on, .known = program.known});
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/index/index_file.h"
 #include "engine/index/made_index.h"
+#include "engine/index/published/published_index.h"
 #include "engine/program/program.h"
 
 namespace forebay::engine {
@@ -30,13 +31,20 @@ struct IndexMeans {
 [[nodiscard]] Result<MadeIndex> make_index(const Program& program, const IndexRequest& request, std::uint32_t file,
                                            const IndexWatch& watch);
 
-/// The requests for the indexes of files of a source. Those of files of other machines have the identity, for which all
-/// are asked together; not of one that is not found, or whose version is not told. `go_on`: false ends the wait.
+/// The requests for the indexes of files of a source. `known`: null, or IndexRequest::known.
 [[nodiscard]] std::vector<IndexRequest> requests_for(const Source& source, std::span<const std::uint32_t> files,
-                                                     const IndexMeans& means, const std::function<bool()>& go_on = {},
+                                                     const IndexMeans& means,
                                                      const std::shared_ptr<KnownVersions>& known = {});
 
-/// The same for files of the program's source, after what is published of them was taken into their stores.
+/// Gives the requests for files of other machines their identity, for which all are asked together; not one for a file
+/// that is not found, or whose version is not told. `go_on`: false ends the wait.
+void ask_versions(std::span<IndexRequest> requests, const std::function<bool()>& go_on,
+                  const std::shared_ptr<KnownVersions>& known = {});
+/// The same, and takes what is published of the files into their stores, unless these have entries of all `keys`.
+void ask_versions_and_published(std::span<IndexRequest> requests, std::span<const EntryKey> keys,
+                                const AskingForIndexes& asking);
+
+/// Calls both for files of the program's source.
 [[nodiscard]] std::vector<IndexRequest> requests_with_published(const Program& program,
                                                                 std::span<const std::uint32_t> files,
                                                                 const IndexMeans& means,

@@ -19,6 +19,9 @@ namespace forebay::engine {
 ///
 ///     ask ─► version ─► bytes, where the share has room ─► bytes_ready ─► pop
 ///
+/// Where versions are not known and the files before were small, one request asks for the version and for as many bytes
+/// as a file is likely to have.
+///
 /// One thread at a time calls; the owner says which.
 class FilesAhead {
  public:
@@ -58,11 +61,20 @@ class FilesAhead {
     FileSystem* system;
     std::string path;
     std::shared_ptr<Request> version;
-    std::shared_ptr<Request> bytes = nullptr;  // null: not asked for yet, or the file has none
+    std::shared_ptr<Request> bytes = nullptr;  // null: not asked for, or the file has none, or `version` has them
     std::int64_t held = 0;                     // bytes that `share_` holds
   };
+  [[nodiscard]] std::int64_t likely_bytes();
+  void let_go(File& file);
+  void let_go_of_others();
   [[nodiscard]] static bool has_bytes(const File& file) {
     return file.version->ready() && !file.version->error() && file.version->version().size > 0;
+  }
+  /// The request that has all bytes, or will have them. Null: none, or the version has not come.
+  [[nodiscard]] static const Request* whole(const File& file) {
+    if (file.bytes) return file.bytes.get();
+    const bool all = has_bytes(file) && std::ssize(file.version->bytes()) == file.version->version().size;
+    return all ? file.version.get() : nullptr;
   }
 
   const std::shared_ptr<Requests> requests_;

@@ -21,20 +21,36 @@ Requests::Requests(std::shared_ptr<BufferPool> pool, std::int64_t max_requests, 
     : pool_{std::move(pool)}, window_{std::make_shared<RequestWindow>(pool_, max_requests)}, wake_{std::move(wake)} {}
 
 std::shared_ptr<Request> Requests::ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range, bool urgent) {
-  auto request = std::make_shared<Request>(std::move(target), range);
+  auto request = std::make_shared<Request>(std::move(target), range, Request::Kind::read);
   const RequestTarget& of = *request->target_;
   if (cache_ && of.version.version != 0) request->use_ = cache_->use_of(of.file, of.version.size, range, of.keeping);
   return enter(std::move(request), urgent);
 }
 
-std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& path) {
+std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& path, std::int64_t first) {
   auto target = std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path});
-  auto request = std::make_shared<Request>(std::move(target), io::ByteRange{});
-  const auto known = known_ ? known_->find(path) : std::nullopt;
-  if (!known) return enter(std::move(request), true);
-  request->found_ = *known;
-  request->ready_.store(true, std::memory_order_release);
+  const io::ByteRange range{.offset = 0, .bytes = first};
+  auto request = std::make_shared<Request>(std::move(target), range, Request::Kind::find);
+  if (!known_) return enter(std::move(request), first == 0);
+  const auto again = [self = weak_from_this(), waiting = std::weak_ptr{request}] {
+    const auto requests = self.lock();
+    if (auto wanted = waiting.lock(); requests && wanted) requests->find_known(std::move(wanted), true);
+  };
+  if (!known_->call_when_checked(path, again)) find_known(request, false);
   return request;
+}
+
+/// Takes the version of a file that is known, and else asks for it.
+void Requests::find_known(std::shared_ptr<Request> request, bool waited) {
+  const auto known = known_->find(request->target_->path);
+  if (!known) {
+    const bool urgent = request->range_.bytes == 0;
+    enter(std::move(request), urgent);
+    return;
+  }
+  request->found_ = *known;
+  if (waited) return answered(*request);
+  request->ready_.store(true, std::memory_order_release);
 }
 
 std::shared_ptr<Request> Requests::enter(std::shared_ptr<Request> request, bool urgent) {
@@ -67,7 +83,7 @@ std::shared_ptr<Request> Requests::next() {
     auto request = waiting_.front().lock();
     waiting_.pop_front();
     if (!request) continue;  // nobody needs it any more
-    if (!request->use_) ++(request->range_.bytes > 0 ? counts_.reads : counts_.finds);
+    if (!request->use_) ++(request->kind_ == Request::Kind::read ? counts_.reads : counts_.finds);
     request->number_ = begun_++;
     request->began_ = std::chrono::steady_clock::now();
     in_flight_.emplace(request->number_, request);
@@ -80,19 +96,45 @@ std::shared_ptr<Request> Requests::next() {
 void Requests::begin(const std::shared_ptr<Request>& request) {
   auto thrown = catch_all(
       [&] {
-        if (request->range_.bytes > 0) return begin_read(request);
-        const RequestTarget& target = *request->target_;
-        target.system->find(target.path, [self = shared_from_this(), request](const auto& found) {
-          if (found.ok()) request->found_ = {.size = found->size, .version = found->version};
-          if (found.ok() && self->known_) self->known_->add(request->target_->path, request->found_);
-          if (!found.ok()) request->error_ = found.error();
-          self->answered(*request);
-        });
+        if (request->kind_ == Request::Kind::read) return begin_read(request);
+        begin_find(request);
       },
       no_memory_for_scan);
   if (!thrown) return;
   request->error_ = std::move(thrown);
   answered(*request);
+}
+
+void Requests::begin_find(const std::shared_ptr<Request>& request) {
+  const auto size = static_cast<std::size_t>(request->range_.bytes);
+  const RequestTarget& target = *request->target_;
+  const auto answer = [self = shared_from_this(), request, size](const Result<FileBeginning>& begun) {
+    if (!begun.ok()) {
+      request->error_ = begun.error();
+      return self->answered(*request);
+    }
+    request->found_ = {.size = begun->version.size, .version = begun->version.version};
+    const std::size_t there = std::min(size, static_cast<std::size_t>(std::max<std::int64_t>(begun->version.size, 0)));
+    if (there > 0) request->error_ = answer_fault(begun->bytes, there);
+    if (there > 0 && !request->error_) request->got_ = begun->bytes;
+    request->last_ = static_cast<std::int64_t>(request->got_);
+    if (self->known_) self->known_->add(request->target_->path, request->found_);
+    self->answered(*request);
+  };
+  if (size == 0) {
+    return target.system->find(target.path, [answer](const Result<FileVersion>& found) {
+      if (!found.ok()) return answer(found.error());
+      answer(FileBeginning{.version = *found});
+    });
+  }
+  request->memory_ = pool_->lend(size, MemoryUse::scan);
+  target.system->find_and_read({.path = target.path,
+                                .version = {},
+                                .out = {request->memory_.get(), size},
+                                .memory = request->memory_,
+                                .wanted = wanted_,
+                                .traffic = traffic_},
+                               answer);
 }
 
 void Requests::begin_read(const std::shared_ptr<Request>& request) {

@@ -35,17 +35,18 @@ struct RequestTarget {
   Keeping keeping = Keeping::none;
 };
 
-/// One answer that is awaited: a range of a file, or the version of the file. The reader that needs it owns it; a
-/// request that has no owner any more is not begun. The members but `ready` may be read when `ready` is true, by any
-/// thread.
+/// One answer that is awaited: a range of a file, or the version of the file and its first bytes. The reader that needs
+/// it owns it; a request that has no owner any more is not begun. The members but `ready` may be read when `ready` is
+/// true, by any thread.
 class Request {
  public:
-  Request(std::shared_ptr<const RequestTarget> target, io::ByteRange range)
-      : target_{std::move(target)}, range_{range} {}
+  enum class Kind : std::uint8_t { read, find };
+  Request(std::shared_ptr<const RequestTarget> target, io::ByteRange range, Kind kind)
+      : target_{std::move(target)}, range_{range}, kind_{kind} {}
 
   [[nodiscard]] bool ready() const { return ready_.load(std::memory_order_acquire); }
   [[nodiscard]] const io::ByteRange& range() const { return range_; }
-  /// The bytes that came, from the beginning of the range: all, unless there is an error.
+  /// The bytes that came, from the beginning of the range: all, unless there is an error. Of `find`, some of them.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {memory_.get(), got_}; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const io::RandomAccessFile::Identity& version() const { return found_; }  ///< Of `find`.
@@ -53,7 +54,8 @@ class Request {
  private:
   friend class Requests;
   const std::shared_ptr<const RequestTarget> target_;
-  const io::ByteRange range_;            // empty: asks for the version
+  const io::ByteRange range_;  // of `find`: the first bytes
+  const Kind kind_;
   std::shared_ptr<const RangeUse> use_;  // null: it does not go through a cache
   std::chrono::steady_clock::time_point began_;
   std::shared_ptr<std::byte> memory_;
@@ -94,8 +96,10 @@ class Requests : public std::enable_shared_from_this<Requests> {
   /// Asks for bytes of a file; `range` is not empty and lies inside it. `urgent`: before all that wait.
   [[nodiscard]] std::shared_ptr<Request> ask(std::shared_ptr<const RequestTarget> target, io::ByteRange range,
                                              bool urgent = false) EXCLUDES(mutex_);
-  /// Asks for the present version of a file.
-  [[nodiscard]] std::shared_ptr<Request> find(FileSystem& system, const std::string& path) EXCLUDES(mutex_);
+  /// Asks for the present version of a file, unless it is known. With a version that was not known come as many of the
+  /// first `first` bytes as one answer gives.
+  [[nodiscard]] std::shared_ptr<Request> find(FileSystem& system, const std::string& path, std::int64_t first = 0)
+      EXCLUDES(mutex_);
   /// Waits until the request is ready, or until the deadline. Throws Closed when the run is stopped, and when
   /// `ask_whether` says so.
   void wait(const Request& request, std::optional<std::chrono::steady_clock::time_point> deadline = {})
@@ -111,11 +115,13 @@ class Requests : public std::enable_shared_from_this<Requests> {
   [[nodiscard]] const std::shared_ptr<RequestWindow>& window() const { return window_; }
 
  private:
+  void find_known(std::shared_ptr<Request> request, bool waited) EXCLUDES(mutex_);
   std::shared_ptr<Request> enter(std::shared_ptr<Request> request, bool urgent) EXCLUDES(mutex_);
   void begin_waiting() EXCLUDES(mutex_);
   [[nodiscard]] std::shared_ptr<Request> next() EXCLUDES(mutex_);
   void begin(const std::shared_ptr<Request>& request);
   void begin_read(const std::shared_ptr<Request>& request);
+  void begin_find(const std::shared_ptr<Request>& request);
   void came(const std::shared_ptr<Request>& request, const Result<std::size_t>& count) EXCLUDES(mutex_);
   void answered(Request& request) EXCLUDES(mutex_);
 

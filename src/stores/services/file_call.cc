@@ -192,14 +192,22 @@ Step FileCall::broken(const Came& came) {
   }
 }
 
-FindCall::FindCall(std::shared_ptr<Means> means, std::string path, Address address, FileSystem::Found found)
-    : FileCall{std::move(means), std::move(path), std::move(address)},
-      found_{std::move(found)},
-      head_{!this->address().is_signed} {}
+FindCall::FindCall(std::shared_ptr<Means> means, Address address, ReadRequest request, FileSystem::Begun begun)
+    : FileCall{std::move(means), request.path, std::move(address)},
+      request_{std::move(request)},
+      begun_{std::move(begun)},
+      head_{request_.out.empty() && !this->address().is_signed} {}
+
+bool FindCall::takes_body(const Reply& reply) const {
+  if (request_.out.empty()) return reply.status() == 206;
+  if (reply.status() == 206) return reply.range() && reply.range()->first == 0;
+  return reply.status() == 200 && !is_recoded(reply);
+}
 
 void FindCall::complete(Ask& ask) const {
   ask.head = head_;
-  if (!head_) ask.first = ask.last = 0;
+  if (!head_) ask.first = 0;
+  if (!head_) ask.last = std::max<std::int64_t>(std::ssize(request_.out), 1) - 1;
 }
 
 /// Some servers serve GET alone.
@@ -222,8 +230,10 @@ Step FindCall::judge(const Came& came) {
   }
   if (reply.status() == 416 && size > 0)
     return failed(Code::io, Detail::none, "the server refuses a range of the file: " + status_of(reply));
+  if (came.bytes == 0 && size > 0 && !request_.out.empty())
+    return Later{{Code::io, Detail::none, fmt::format("cannot read '{}': the server gives no bytes", path())}};
   means().versions.remember(path(), reply.etag(), reply.last_modified());
-  found_(FileVersion{.size = size, .version = reply.version()});
+  begun_(FileBeginning{.version = {.size = size, .version = reply.version()}, .bytes = came.bytes});
   return Answered{};
 }
 

@@ -87,14 +87,15 @@ class FileCall : public Call {
   int redirects_ = 0, anew_ = 0;
 };
 
-/// Asks for the size and the version of a file.
+/// Asks for the size and the version of a file, and for its first bytes where there is room for some.
 class FindCall final : public FileCall {
  public:
-  FindCall(std::shared_ptr<Means> means, std::string path, Address address, FileSystem::Found found);
-  [[nodiscard]] std::span<std::byte> out() const override { return {}; }
-  [[nodiscard]] bool takes_body(const Reply& reply) const override { return reply.status() == 206; }
-  void fail(const Error& error) override { found_(error); }
-  [[nodiscard]] bool wanted() const override { return true; }
+  FindCall(std::shared_ptr<Means> means, Address address, ReadRequest request, FileSystem::Begun begun);
+  [[nodiscard]] std::span<std::byte> out() const override { return request_.out; }
+  [[nodiscard]] bool takes_body(const Reply& reply) const override;
+  void fail(const Error& error) override { begun_(error); }
+  [[nodiscard]] bool wanted() const override { return request_.out.empty() || !request_.wanted.expired(); }
+  [[nodiscard]] Traffic* traffic() const override { return request_.traffic.get(); }
 
  private:
   [[nodiscard]] Step judge(const Came& came) override;
@@ -103,8 +104,9 @@ class FindCall final : public FileCall {
   void complete(Ask& ask) const override;
   [[nodiscard]] std::string attempt() const override { return "open '" + path() + "'"; }
 
-  const FileSystem::Found found_;
-  bool head_;  // and else GET, of the first byte
+  const ReadRequest request_;
+  const FileSystem::Begun begun_;
+  bool head_;  // and else GET, of the first byte at least
 };
 
 /// Asks for bytes of one version of a file.

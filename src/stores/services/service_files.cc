@@ -86,9 +86,16 @@ void ServiceFiles::begin(std::unique_ptr<Call> call) {
 }
 
 void ServiceFiles::find(const std::string& path, Found found) {
-  auto address = allowed(path);
-  if (!address.ok()) return found(address.error());
-  begin(std::make_unique<FindCall>(this_process().means, path, *std::move(address), std::move(found)));
+  find_and_read({.path = path}, [found = std::move(found)](const Result<FileBeginning>& begun) {
+    if (!begun.ok()) return found(begun.error());
+    found(begun->version);
+  });
+}
+
+void ServiceFiles::find_and_read(ReadRequest request, Begun begun) {
+  auto address = allowed(request.path);
+  if (!address.ok()) return begun(address.error());
+  begin(std::make_unique<FindCall>(this_process().means, *std::move(address), std::move(request), std::move(begun)));
 }
 
 void ServiceFiles::read(ReadRequest request, Answer answer) {
@@ -101,25 +108,7 @@ void ServiceFiles::list(const std::string& folder, bool deep, Listed listed) {
   if (!lists()) return FileSystem::list(folder, deep, std::move(listed));
   auto address = allowed(folder.substr(0, folder.find('/', folder.find("://") + 3) + 1));  // of the bucket
   if (!address.ok()) return listed(address.error());
-  begin(std::make_unique<ListCall>(this_process().means, folder, *std::move(address), deep,
-                                   [this, listed = std::move(listed)](Result<std::vector<ListedFile>> files) {
-                                     check_first(std::move(files), listed);
-                                   }));
-}
-
-/// The versions of a list count when the first of them is what the file itself says: some servers make ETags of two
-/// kinds.
-void ServiceFiles::check_first(Result<std::vector<ListedFile>> files, const Listed& listed) {
-  if (!files.ok()) return listed(std::move(files));
-  const auto told = std::ranges::find_if(*files, [](const ListedFile& file) { return file.version.has_value(); });
-  if (told == files->end()) return listed(std::move(files));
-  const std::string path = told->path;
-  find(path, [files = *std::move(files), first = *told->version, listed](const Result<FileVersion>& found) mutable {
-    if (!found.ok() || found->size != first.size || found->version != first.version) {
-      for (ListedFile& file : files) file.version.reset();
-    }
-    listed(std::move(files));
-  });
+  begin(std::make_unique<ListCall>(this_process().means, folder, *std::move(address), deep, std::move(listed)));
 }
 
 }  // namespace forebay::stores::http

@@ -20,6 +20,7 @@ class ServiceFiles final : public FileSystem {
 
   void find(const std::string& path, Found found) override;
   void read(ReadRequest request, Answer answer) override;
+  void find_and_read(ReadRequest request, Begun begun) override;
   [[nodiscard]] bool lists() const override { return service_->lists(); }
   void list(const std::string& folder, bool deep, Listed listed) override;
 
@@ -33,7 +34,6 @@ class ServiceFiles final : public FileSystem {
   [[nodiscard]] Mine& this_process();
   [[nodiscard]] Result<Address> allowed(const std::string& path) const;
   void begin(std::unique_ptr<Call> call);
-  void check_first(Result<std::vector<ListedFile>> files, const Listed& listed);
 
   const Library& library_;
   const std::shared_ptr<Service> service_;

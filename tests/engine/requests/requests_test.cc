@@ -170,7 +170,7 @@ TEST_F(RequestsTest, AWaitEndsWhenThePoolIsClosedOrTheCallerAsksForIt) {
 }
 
 TEST_F(RequestsTest, TheWindowIsSharedByTheFilesThatAreReadNow) {
-  // A window of 12 MiB, in ranges of 1 MiB.
+  // A window of 12 MiB, in ranges of 2 MiB.
   const auto all = std::make_shared<Requests>(std::make_shared<BufferPool>(std::int64_t{48} << 20), 6);
   RequestedFile now{all, target()};
   RequestedFile later{all, target()};
@@ -185,10 +185,56 @@ TEST_F(RequestsTest, TheWindowIsSharedByTheFilesThatAreReadNow) {
   EXPECT_FALSE(now.ready(8 << 20));
   EXPECT_TRUE(later.ready((4 << 20) - 1));
   EXPECT_FALSE(later.ready(4 << 20));
-  EXPECT_FALSE(now.may_ask(8 << 20));
+  EXPECT_FALSE(now.may_ask());
   now.advance(3 << 20);
   EXPECT_TRUE(now.ready(10'000'000 - 1));
   EXPECT_TRUE(now.ready(10'000'000)) << "the end of the file";
+}
+
+TEST_F(RequestsTest, FilesThatAreOpenedAheadAskInTheirOrderAndGetWhatIsLeft) {
+  // A window of 24 MiB, in ranges of 2 MiB; files of 10 MB.
+  files_.at_once_ = true;
+  const auto all = std::make_shared<Requests>(std::make_shared<BufferPool>(std::int64_t{96} << 20), 12);
+  RequestedFile now{all, target()};
+  RequestedFile next{all, target()};
+  RequestedFile last{all, target()};
+  next.go_to(0);
+  last.go_to(0);
+  EXPECT_TRUE(next.ready((8 << 20) - 1));
+  EXPECT_FALSE(next.ready(8 << 20)) << "a third";
+  EXPECT_FALSE(last.ready(0)) << "the one before it has not asked for all";
+  EXPECT_FALSE(last.may_ask());
+  now.need();
+  now.go_to(0);
+  EXPECT_TRUE(now.ready(9'999'999));
+  EXPECT_TRUE(next.may_ask()) << "of the file that is read now, no more is left to ask for";
+  next.advance(0);
+  EXPECT_TRUE(next.ready(9'999'999));
+  EXPECT_TRUE(last.may_ask());
+  last.advance(0);
+  EXPECT_TRUE(last.ready((4 << 20) - 1));
+  EXPECT_FALSE(last.ready(4 << 20)) << "24 MiB in all";
+}
+
+TEST_F(RequestsTest, AFirstAnswerHasTheVersionAndBytes) {
+  const auto all = requests(2);
+  const auto whole = all->find(files_, "held://a", 100);
+  files_.answer(60);
+  ASSERT_TRUE(whole->ready() && !whole->error());
+  EXPECT_EQ(whole->version().size, 10'000'000);
+  EXPECT_EQ(whole->bytes().size(), 60U);
+  EXPECT_TRUE(right(whole->bytes(), 0));
+  EXPECT_EQ(all->counts().finds, 1);
+  files_.version_.size = 0;
+  const auto empty = all->find(files_, "held://a", 100);
+  EXPECT_TRUE(empty->ready() && !empty->error() && empty->bytes().empty());
+  files_.version_.size = 50;
+  const auto small = all->find(files_, "held://a", 100);
+  files_.answer();
+  EXPECT_EQ(small->bytes().size(), 50U);
+  const auto none = all->find(files_, "held://a", 100);
+  files_.answer(0);
+  EXPECT_TRUE(none->ready() && none->error());
 }
 
 TEST_F(RequestsTest, AfterAStopTheBytesOfRequestsInFlightAreNotWanted) {
@@ -212,10 +258,10 @@ TEST_F(RequestsTest, RangesGrowWithTheBudget) {
   };
   EXPECT_EQ(range_of(std::int64_t{1} << 20), 87'381);  // half of what one file has of a window of 256 KiB
   EXPECT_EQ(range_of(std::int64_t{32} << 20), 256 << 10);
-  EXPECT_EQ(range_of(std::int64_t{512} << 20), 2 << 20);
+  EXPECT_EQ(range_of(std::int64_t{512} << 20), 4 << 20);
   EXPECT_EQ(range_of(std::int64_t{2} << 30), 8 << 20);
   EXPECT_EQ(range_of(std::int64_t{64} << 30), 8 << 20);
-  EXPECT_EQ(range_of(std::numeric_limits<std::int64_t>::max()), 2 << 20);  // a tool
+  EXPECT_EQ(range_of(std::numeric_limits<std::int64_t>::max()), 4 << 20);  // a tool
 }
 
 TEST_F(RequestsTest, AFileIsReadAcrossRangesAndAFaultComesAfterTheBytesBeforeIt) {

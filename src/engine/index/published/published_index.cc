@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,8 +12,9 @@
 #include "columns/crc32c.h"
 #include "engine/index/published/file_ends.h"
 #include "engine/memory/catch_all.h"
-#include "engine/requests/open_file.h"
+#include "engine/requests/requested_file.h"
 #include "io/atomic_file.h"
+#include "io/file.h"
 #include "io/folder.h"
 #include "io/paths.h"
 #include "stores/registry.h"
@@ -26,6 +28,8 @@ constexpr std::int64_t max_fetched = std::int64_t{256} << 20;  // bytes of a sto
 constexpr std::int64_t max_joined = std::int64_t{8} << 20;     // bytes of entries that are asked for together
 constexpr std::int64_t max_gap = std::int64_t{64} << 10;       // bytes between them that nobody wants
 constexpr std::int64_t max_catalogue = std::int64_t{64} << 20;
+constexpr std::int64_t max_at_once = std::int64_t{64} << 20;     // bytes of the first answers of all folders
+constexpr std::int64_t usual_catalogue = std::int64_t{1} << 20;  // of the first answer
 
 std::int64_t room(const BufferPool& pool, std::int64_t most) { return std::min(most, pool.limit() / 8); }
 
@@ -33,26 +37,51 @@ std::string published_path(const std::string& folder, std::string_view name) {
   return fmt::format("{}/{}/{}", folder, io::store_folder, name);
 }
 
-/// Gives the bytes of a file to `use`, one stretch after the other.
-Result<void> fetch(RequestedFile& file, const std::function<Result<void>(std::span<const std::byte>)>& use) {
-  std::vector<std::byte> some(std::size_t{1} << 20);
-  file.need();
-  file.go_to(0);
-  for (std::int64_t at = 0; at < file.size();) {
-    FOREBAY_TRY(const std::size_t got, file.read_some(some, at));
-    if (got == 0) return Error{Code::data, Detail::data_loss, "it ends too soon"};
-    FOREBAY_DO(use(std::span{some}.first(got)));
-    at += static_cast<std::int64_t>(got);
-    file.advance(at);
+/// A file whose first bytes were asked for together with its version.
+class Beginning {
+ public:
+  /// Waits for them.
+  static Result<Beginning> of(std::shared_ptr<Request> asked, std::shared_ptr<Requests> requests) {
+    requests->wait(*asked);
+    if (asked->error()) return *asked->error();
+    return Beginning{std::move(asked), std::move(requests)};
   }
-  return {};
-}
+  [[nodiscard]] const io::RandomAccessFile::Identity& version() const { return asked_->version(); }
+  [[nodiscard]] bool is_whole() const { return std::ssize(asked_->bytes()) == version().size; }
 
-/// The store in `file`, by way of a file beside the store `place`, which has no name any more when this returns.
-Result<IndexStore> fetch_store(RequestedFile& file, const StorePlace& place) {
+  /// Gives all bytes of the file, which is at `target`, to `use`, one stretch after the other.
+  Result<void> fetch(RequestTarget target, const std::function<Result<void>(std::span<const std::byte>)>& use) const {
+    FOREBAY_DO(use(asked_->bytes()));
+    if (is_whole()) return {};
+    target.version = version();
+    RequestedFile file{requests_, std::make_shared<const RequestTarget>(std::move(target))};
+    std::vector<std::byte> some(std::size_t{1} << 20);
+    file.need();
+    std::int64_t at = std::ssize(asked_->bytes());
+    file.go_to(at);
+    while (at < file.size()) {
+      FOREBAY_TRY(const std::size_t got, file.read_some(some, at));
+      if (got == 0) return Error{Code::data, Detail::data_loss, "it ends too soon"};
+      FOREBAY_DO(use(std::span{some}.first(got)));
+      at += static_cast<std::int64_t>(got);
+      file.advance(at);
+    }
+    return {};
+  }
+
+ private:
+  Beginning(std::shared_ptr<Request> asked, std::shared_ptr<Requests> requests)
+      : asked_{std::move(asked)}, requests_{std::move(requests)} {}
+
+  std::shared_ptr<Request> asked_;
+  std::shared_ptr<Requests> requests_;
+};
+
+/// The store at `target`, by way of a file beside the store `place`, which has no name any more when this returns.
+Result<IndexStore> fetch_store(const Beginning& file, const RequestTarget& target, const StorePlace& place) {
   FOREBAY_DO(io::make_private_folder(io::parent(place.path)));
   FOREBAY_TRY(io::AtomicFile copy, io::AtomicFile::create(place.path + "-fetched", io::Links::refuse));
-  FOREBAY_DO(fetch(file, [&copy](std::span<const std::byte> bytes) { return copy.write(bytes); }));
+  FOREBAY_DO(file.fetch(target, [&copy](std::span<const std::byte> bytes) { return copy.write(bytes); }));
   FOREBAY_DO(copy.flush());
   IndexStore out{{.path = copy.temporary(), .links = io::Links::refuse}};
   out.refresh();
@@ -225,35 +254,62 @@ class PublishedIndexes::Taking {
   std::optional<Error> fault_;
 };
 
-/// Looks for what is published in the folder of a file, once.
-PublishedIndexes::Folder& PublishedIndexes::folder_of(const IndexRequest& file,
-                                                      const std::shared_ptr<Requests>& requests,
+/// Adds what is to be asked for to `asked`. Together the answers take a small part of the memory.
+void PublishedIndexes::ask_missing(std::span<const IndexRequest> files, const AskingForIndexes& asking,
+                                   AskedFolders& asked) const {
+  if (!asked.requests) {
+    asked.requests = std::make_shared<Requests>(asking.pool);
+    asked.requests->ask_whether(asking.go_on ? asking.go_on : stores::goes_on);
+  }
+  std::vector<std::pair<std::string, FileSystem*>> missing;
+  for (const IndexRequest& file : files) {
+    std::string path = io::parent(file.file);
+    if (folders_.contains(path) || asked.folders.contains(path) || file.stores->places(file.file).empty()) continue;
+    if (asking.known && asking.known->is_without_indexes(path)) continue;
+    asked.folders.try_emplace(path);
+    missing.emplace_back(std::move(path), stores::file_system_of(file.file));
+  }
+  for (const auto& [path, system] : missing) {
+    const std::int64_t first = room(*asking.pool, max_at_once) / std::ssize(missing);
+    AskedFolders::Folder& folder = asked.folders[path];
+    folder.indexes = asked.requests->find(*system, published_path(path, store_name), first);
+    folder.catalogue =
+        asked.requests->find(*system, published_path(path, catalogue_name), std::min(first, usual_catalogue));
+  }
+}
+
+/// What is published in the folder of a file, which was asked for unless there is nothing.
+PublishedIndexes::Folder& PublishedIndexes::folder_of(const IndexRequest& file, const AskedFolders& asked,
                                                       const AskingForIndexes& asking) {
   const std::string path = io::parent(file.file);
   const auto [at, anew] = folders_.try_emplace(path);
   Folder& out = at->second;
-  const auto places = file.stores->places(file.file);
-  if (!anew || places.empty() || (asking.known && asking.known->is_without_indexes(path))) return out;
-  FileSystem* const system = stores::file_system_of(file.file);
+  const auto answers = asked.folders.find(path);
+  if (!anew || answers == asked.folders.end()) return out;
   const auto found = [&]() -> Result<void> {
-    FOREBAY_TRY(const auto indexes, open_requested(*system, published_path(path, store_name), requests));
-    out.indexes = {.system = system, .path = indexes->path(), .version = indexes->identity()};
-    const auto listed = open_requested(*system, published_path(path, catalogue_name), requests);
-    if (listed.ok() && (*listed)->size() <= room(*asking.pool, max_catalogue)) {
-      std::string text;
-      FOREBAY_DO(fetch(**listed, [&text](std::span<const std::byte> bytes) {
-        text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return Result<void>{};
-      }));
-      FOREBAY_TRY(out.catalogue, Catalogue::parse(text));
-      return {};
+    FileSystem* const system = stores::file_system_of(file.file);
+    FOREBAY_TRY(Beginning indexes, Beginning::of(answers->second.indexes, asked.requests));
+    out.indexes = {.system = system, .path = published_path(path, store_name), .version = indexes.version()};
+    const auto place = file.stores->places(file.file).front();
+    if (!indexes.is_whole()) {
+      auto listed = Beginning::of(answers->second.catalogue, asked.requests);
+      if (listed.ok() && listed->version().size <= room(*asking.pool, max_catalogue)) {
+        std::string text;
+        FOREBAY_DO(listed->fetch({.system = system, .path = published_path(path, catalogue_name), .version = {}},
+                                 [&text](std::span<const std::byte> bytes) {
+                                   text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                                   return Result<void>{};
+                                 }));
+        FOREBAY_TRY(out.catalogue, Catalogue::parse(text));
+        return {};
+      }
+      if (indexes.version().size > room(*asking.pool, max_fetched))
+        return Error{Code::data, Detail::resource_exhausted,
+                     fmt::format("it has {} bytes, and without a catalogue it is fetched whole only up to {}; `forebay "
+                                 "index --publish` writes one",
+                                 indexes.version().size, room(*asking.pool, max_fetched))};
     }
-    if (indexes->size() > room(*asking.pool, max_fetched))
-      return Error{Code::data, Detail::resource_exhausted,
-                   fmt::format("it has {} bytes, and without a catalogue it is fetched whole only up to {}; `forebay "
-                               "index --publish` writes one",
-                               indexes->size(), room(*asking.pool, max_fetched))};
-    FOREBAY_TRY(IndexStore store, fetch_store(*indexes, places.front()));
+    FOREBAY_TRY(IndexStore store, fetch_store(indexes, out.indexes, place));
     out.store.emplace(std::move(store));
     return {};
   }();
@@ -266,25 +322,44 @@ PublishedIndexes::Folder& PublishedIndexes::folder_of(const IndexRequest& file,
   return out;
 }
 
-void PublishedIndexes::take(std::span<const IndexRequest> files, const AskingForIndexes& asking) {
-  const auto requests = std::make_shared<Requests>(asking.pool);
-  requests->ask_whether(asking.go_on ? asking.go_on : stores::goes_on);
+AskedFolders PublishedIndexes::ask(std::span<const IndexRequest> files, const AskingForIndexes& asking) {
+  AskedFolders out;
+  const Lock lock{mutex_};
+  ask_missing(files, asking, out);
+  return out;
+}
+
+void PublishedIndexes::take(std::span<const IndexRequest> files, const AskingForIndexes& asking, AskedFolders asked) {
   const auto thrown = catch_all(
       [&] {
         const Lock lock{mutex_};
-        Taking taking{requests, *asking.pool};
-        for (const IndexRequest& file : files) taking.look(file, folder_of(file, requests, asking));
+        ask_missing(files, asking, asked);
+        Taking taking{asked.requests, *asking.pool};
+        for (const IndexRequest& file : files) taking.look(file, folder_of(file, asked, asking));
+        asked.folders.clear();
         taking.finish();
         if (std::string notice = taking.notice(); !notice.empty()) files.front().stores->add_notice(std::move(notice));
       },
       no_memory_for_index);
+  if (asked.requests) asked.requests->stop();  // what nobody has waited for
   // Whether it was interrupted, the caller sees by `go_on`.
   if (thrown && thrown->code() != Code::cancelled)
     files.front().stores->add_notice(fmt::format("what is published is not used: {}", thrown->text()));
 }
 
-void take_published(std::span<const IndexRequest> files, std::span<const EntryKey> keys,
-                    const AskingForIndexes& asking) {
+AskedFolders ask_published(std::span<const IndexRequest> files, const AskingForIndexes& asking) {
+  std::vector<IndexRequest> lacking;
+  std::set<std::string> folders;
+  for (const IndexRequest& file : files) {
+    if (stores::file_system_of(file.file) == nullptr || !folders.insert(io::parent(file.file)).second) continue;
+    const auto is_there = [](const StorePlace& place) { return io::file_size(place.path).ok(); };
+    if (std::ranges::none_of(file.stores->places(file.file), is_there)) lacking.push_back(file);
+  }
+  return lacking.empty() ? AskedFolders{} : lacking.front().stores->published().ask(lacking, asking);
+}
+
+void take_published(std::span<const IndexRequest> files, std::span<const EntryKey> keys, const AskingForIndexes& asking,
+                    AskedFolders asked) {
   const auto has = [](const IndexRequest& file, const EntryKey& key) {
     std::string fault;
     return std::ranges::any_of(file.stores->places(file.file), [&](const StorePlace& place) {
@@ -297,7 +372,8 @@ void take_published(std::span<const IndexRequest> files, std::span<const EntryKe
     if (!file.identity || !file.identity->is_version() || stores::file_system_of(file.file) == nullptr) continue;
     if (std::ranges::any_of(keys, [&](const EntryKey& key) { return !has(file, key); })) lacking.push_back(file);
   }
-  if (!lacking.empty()) lacking.front().stores->published().take(lacking, asking);
+  if (!lacking.empty()) return lacking.front().stores->published().take(lacking, asking, std::move(asked));
+  if (asked.requests) asked.requests->stop();
 }
 
 }  // namespace forebay::engine

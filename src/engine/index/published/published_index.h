@@ -24,21 +24,34 @@ struct AskingForIndexes {
   std::shared_ptr<KnownVersions> known = {};  ///< Null: each call asks anew.
 };
 
+/// What was asked for of folders with files, by their paths: the store and the catalogue.
+struct AskedFolders {
+  struct Folder {
+    std::shared_ptr<Request> indexes, catalogue;
+  };
+  std::shared_ptr<Requests> requests;
+  std::map<std::string, Folder> folders = {};
+};
+
 /// Indexes that lie with data of another machine, so that nobody has to read the data to make them
 /// (docs/formats/index.md). In the folder of the files:
 ///
+///     .forebay/index-v1       the store; up to 64 MiB, and without a catalogue, it is fetched whole
 ///     .forebay/catalogue-v1   says where in the store the entries of each file are: these alone are asked for
-///     .forebay/index-v1       the store; without a catalogue it is fetched whole
 ///
+/// Both are asked for at once, so that there are two round trips at most before the first range of the data, and one
+/// where the store is small.
 /// Any thread may call.
 class PublishedIndexes {
  public:
+  /// Begins to ask for what is published in the folders of these files that nobody has asked for.
+  [[nodiscard]] AskedFolders ask(std::span<const IndexRequest> files, const AskingForIndexes& asking) EXCLUDES(mutex_);
   /// Puts what is published of these files into their stores, as if it had been made here. The requests are of files of
   /// other machines, with identity and stores. An index is taken when it is of the present version of its file. When
   /// the version is another one, as that of a copy in another place is, the file must have the same size and the same 4
   /// KiB at both ends, and a format whose records have checksums. What is left out is made by those who need it; a line
   /// for people says why, unless nothing is published.
-  void take(std::span<const IndexRequest> files, const AskingForIndexes& asking) EXCLUDES(mutex_);
+  void take(std::span<const IndexRequest> files, const AskingForIndexes& asking, AskedFolders asked) EXCLUDES(mutex_);
 
  private:
   /// What is published in one folder.
@@ -48,16 +61,21 @@ class PublishedIndexes {
     RequestTarget indexes;  ///< With a catalogue: the store that it is of.
   };
   class Taking;
-  [[nodiscard]] Folder& folder_of(const IndexRequest& file, const std::shared_ptr<Requests>& requests,
-                                  const AskingForIndexes& asking) REQUIRES(mutex_);
+  void ask_missing(std::span<const IndexRequest> files, const AskingForIndexes& asking, AskedFolders& asked) const
+      REQUIRES(mutex_);
+  [[nodiscard]] Folder& folder_of(const IndexRequest& file, const AskedFolders& asked, const AskingForIndexes& asking)
+      REQUIRES(mutex_);
 
   Mutex mutex_;
   std::map<std::string, Folder> folders_ GUARDED_BY(mutex_);  // by path
 };
 
+/// Begins to ask for what is published in the folders of those of the files that are of other machines, where this
+/// machine has no index of the folder. Their versions need not be known.
+[[nodiscard]] AskedFolders ask_published(std::span<const IndexRequest> files, const AskingForIndexes& asking);
 /// Calls PublishedIndexes::take for those of the files that are of other machines and of whose present version their
 /// stores lack an entry of `keys`.
-void take_published(std::span<const IndexRequest> files, std::span<const EntryKey> keys,
-                    const AskingForIndexes& asking);
+void take_published(std::span<const IndexRequest> files, std::span<const EntryKey> keys, const AskingForIndexes& asking,
+                    AskedFolders asked);
 
 }  // namespace forebay::engine
