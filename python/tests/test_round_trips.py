@@ -133,3 +133,20 @@ def test_a_large_store_takes_one_more(web: Web, tmp_path: pathlib.Path, harm: st
     assert trips[0] == ["HEAD part-11", "HEAD part-3"]
     assert trips[1] == ["GET catalogue-v1", "GET index-v1"] and set(trips[2]) == {"GET index-v1"}
     assert len(trips) == 4 and all(call.startswith("GET part-") for call in trips[3])
+
+
+@pytest.mark.parametrize(("bytes_of_list", "requests"), [(1_000, 1), (400_000, 2)])
+def test_a_list_file_takes_one_and_a_large_one_two(web: Web, tmp_path: pathlib.Path, bytes_of_list: int, requests: int) -> None:
+    fb.write_records(tmp_path / "x", [fb.encode_example({"id": [row]}) for row in range(10)])
+    web.put("/a/x", (tmp_path / "x").read_bytes())
+    web.put("/a/files.txt", b"\n" * bytes_of_list + b"x\n")
+    (tmp_path / "manifest.json").write_text(json.dumps({"compression": None, "allow_var_len": False, "features": [
+        {"name": "id", "dtype": "int64", "shape": [], "deserialize_type": "int"}]}))
+    document = {"type": "independent", "inputs": ["id"], "targets": [], "args": {
+        "dataset": {"type": "list", "args": {"list_file": f"{web.url}/a/files.txt", "manifest_file": str(tmp_path / "manifest.json")}},
+        "target_batch_size": 4, "drop_remainder": False, "epochs": 1, "num_read_buffer_bytes": 1024, "num_prefetch": 1,
+        "primary_features": [{"from_name": "id", "to_name": "id"}]}}
+    web.fault = lambda asked: None
+    with fb.load(document) as loader:
+        assert [row for batch in loader for row in batch["id"].tolist()] == list(range(10))
+    assert sum(asked.path == "/a/files.txt" for asked in web.asked) == requests

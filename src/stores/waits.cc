@@ -107,14 +107,25 @@ Result<std::vector<ListedFile>> list(FileSystem& system, const std::string& fold
 }
 
 Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes) {
-  auto found = waited<FileVersion>([&](auto answer) { system.find(path, std::move(answer)); });
-  FOREBAY_TRY(const FileVersion version, std::move(found).at(Place{.file = path}));
+  constexpr std::int64_t at_first = std::int64_t{256} << 10;
+  const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(std::min(at_first, max_bytes)));
+  const auto wanted = std::make_shared<int>();
+  auto begun = waited<FileBeginning>([&](auto answer) {
+    system.find_and_read(
+        {.path = path, .version = {}, .out = *bytes, .memory = {bytes, bytes->data()}, .wanted = wanted},
+        std::move(answer));
+  });
+  FOREBAY_TRY(const FileBeginning beginning, std::move(begun).at(Place{.file = path}));
+  const FileVersion& version = beginning.version;
   if (version.size > max_bytes) {
     return Error{Code::data, Detail::resource_exhausted,
                  fmt::format("'{}' has {} bytes; at most {} are allowed", path, version.size, max_bytes),
                  Place{.file = path}};
   }
-  return read_range(system, path, version, 0, version.size);
+  const std::size_t there = std::min({beginning.bytes, bytes->size(), static_cast<std::size_t>(version.size)});
+  FOREBAY_TRY(const std::string rest,
+              read_range(system, path, version, static_cast<std::int64_t>(there), version.size));
+  return std::string{reinterpret_cast<const char*>(bytes->data()), there} + rest;
 }
 
 }  // namespace stores
