@@ -45,7 +45,10 @@ PIPES: "dict[str, Callable[[str], Any]]" = {
     "filter": lambda at: records(f"{at}/q-*").filter("id % 3 != 0").shuffle(7),
     "interleave": lambda at: records(f"{at}/q-*").interleave(3, block=2),
     "files": lambda at: records(f"{at}/q-*").shuffle(3).interleave(2),
-    "compressed": lambda at: records(f"{at}/part-*").shuffle(9),
+    "compressed": lambda at: records(f"{at}/part-*"),
+    "compressed in a buffer": lambda at: records(f"{at}/part-*").shuffle(9),
+    "compressed side by side": lambda at: records(f"{at}/part-*").shuffle(4).interleave(3).filter("id % 4 != 1"),
+    "compressed in a mixture": lambda at: fb.mix([records(f"{at}/part-*"), records(f"{at}/q-*")], until="all"),
     "mix": lambda at: fb.mix([records(f"{at}/q-[01]").shuffle(5), records(f"{at}/q-[23]")], until="all").shuffle(4),
     "zip": lambda at: fb.zip([records(f"{at}/q-[01]"), records(f"{at}/q-[23]").rename("id", "other")]),
     "windows": lambda at: fb.tfrecord(f"{at}/q-*").example({"id": fb.feature("int64"), "v": fb.feature("int64", shape=[None])})
@@ -93,16 +96,16 @@ def test_a_restart_at_every_batch_is_that_of_local_files(files: pathlib.Path, st
                 assert done + ids(loader) == own
 
 
-@pytest.mark.parametrize("order", ["in order", "buffer"])
-def test_what_comes_before_is_not_fetched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+@pytest.mark.parametrize(("order", "compression"), [("in order", None), ("buffer", None), ("in order", "gzip"), ("in order", "zstd"), ("side by side", "gzip")])
+def test_what_comes_before_is_not_fetched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, order: str, compression: "str | None") -> None:
     monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path / "cache"))
     root, store = new_store()
     payload = np.random.default_rng(0)
     for number in range(20):
-        fb.write_records(tmp_path / "one", [fb.encode_example({"id": [100 * number + i], "b": [payload.bytes(30_000)]}) for i in range(100)])
+        fb.write_records(tmp_path / "one", [fb.encode_example({"id": [100 * number + i], "b": [payload.bytes(30_000)]}) for i in range(100)], compression)
         store.put(f"{root}/{number:02}", (tmp_path / "one").read_bytes())
     fb.index_files([f"{root}/{number:02}" for number in range(20)])
-    pipe = (records(f"{root}/*") if order == "in order" else records(f"{root}/*").shuffle(50)).batch(10)
+    pipe = {"in order": lambda pipe: pipe, "buffer": lambda pipe: pipe.shuffle(50), "side by side": lambda pipe: pipe.interleave(2)}[order](records(f"{root}/*")).batch(10)
     with pipe.load(memory="256MiB", prefetch=1) as loader:
         batches = [next(loader)["id"].tolist() for _ in range(185)]
     with pipe.load(memory="256MiB", prefetch=1) as loader:

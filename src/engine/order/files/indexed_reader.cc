@@ -115,8 +115,9 @@ std::shared_ptr<const RecordIndex> IndexedReader::stored(std::uint32_t number) {
   if (!asked) return file.index;
   file.looked = true;
   auto found = load_made(program_, *asked);
-  // Single records of a compressed file cannot be fetched from another machine.
-  const bool whole = asked->identity && found && found->index->compression() != Compression::none;
+  // A single record of a compressed file of another machine takes megabytes: from the restart point before it on.
+  const bool whole =
+      asked->identity && found && found->index->compression() != Compression::none && leaves_rows(program_);
   if (!found || whole || !keep(file, *found)) return file.index;
   file.skips = std::move(found->skips);
   file.numbers = places_of(*file.index, file.skips);

@@ -230,4 +230,7 @@ class IndexedReader {
   std::int64_t bytes_read_ = 0;   // bytes of files since the last take_bytes_read
 };
 
+/// Whether stages may have rows left when a batch is full. After a restart these are read one by one.
+[[nodiscard]] bool leaves_rows(const Program& program);
+
 }  // namespace forebay::engine

@@ -28,6 +28,12 @@ constexpr double dollars_a_request = 0.4e-6;
 
 }  // namespace
 
+bool leaves_rows(const Program& program) {
+  const auto takes_more = [](const Ordering& order) { return !order.selects; };
+  return !program.batching.make_sized || program.windows || !program.batch_orders.empty() ||
+         std::ranges::any_of(program.record_orders, takes_more);
+}
+
 /// As many records as fit into an eighth of the budget, with those of the windows ahead, at least one.
 std::int64_t IndexedReader::window() const {
   if (!fetches_) return mapped_window;
@@ -44,9 +50,8 @@ std::int64_t IndexedReader::window() const {
 
 bool IndexedReader::stays(std::uint32_t number) const {
   const RecordIndex& index = *files_[number].index;
-  if (stores::file_system_of(program_.source.files[number]) == nullptr) return false;
-  return index.compression() != Compression::none ||
-         (reaches_by_number(program_) && index.payload_bytes() / min_own_request < index.records());
+  if (stores::file_system_of(program_.source.files[number]) == nullptr || !reaches_by_number(program_)) return false;
+  return index.compression() != Compression::none || index.payload_bytes() / min_own_request < index.records();
 }
 
 /// Whether the files that would stay in memory stay in the cache: memory has no room for them.
