@@ -162,22 +162,26 @@ class Near:
 fb.add_file_system("near", Near())
 
 
-def remote_example(name: str, **options: Any) -> fb.Pipeline:
-    return fb.tfrecord(f"near://{name}?.tfrecord", **options).example(ALL)
+def remote_example(name: str, ending: str = "tfrecord", indexed: bool = False, **options: Any) -> fb.Pipeline:
+    if indexed:
+        fb.index_files(f"near://{name}?.{ending}")
+    return fb.tfrecord(f"near://{name}?.{ending}", **options).example(ALL)
 
 
 def remote_compressed_example(name: str, **options: Any) -> fb.Pipeline:
-    return fb.tfrecord(f"near://{name}?.zip.tfrecord", **options).example(ALL)
+    return remote_example(name, "zip.tfrecord", **options)
 
 
-def remote_large_example(name: str, indexed: bool = False, **options: Any) -> fb.Pipeline:
+def remote_large_example(name: str, **options: Any) -> fb.Pipeline:
+    return remote_example(name, "large", **options)
+
+
+def web_example(name: str, indexed: bool = False, **options: Any) -> fb.Pipeline:
+    """indexed: the indexes lie with the files, and this machine has none."""
+    files = [f"{web.url()}/{name}{number}.tfrecord" for number in range(PARTS)]
     if indexed:
-        fb.index_files(f"near://{name}?.large")
-    return fb.tfrecord(f"near://{name}?.large", **options).example(ALL)
-
-
-def web_example(name: str, **options: Any) -> fb.Pipeline:
-    return fb.tfrecord([f"{web.url()}/{name}{number}.tfrecord" for number in range(PARTS)], **options).example(ALL)
+        fb.index_files(files, index_dir="elsewhere", publish=".forebay")
+    return fb.tfrecord(files, **options).example(ALL)
 
 
 def remote_whole_file(name: str, **options: Any) -> fb.Pipeline:

@@ -18,6 +18,8 @@ COLUMNS = {"example": "xftia", "compressed_example": "xftia", "sequence_example"
 NAMES = {"x": "x", "f": "f", "t": "t", "i": "im", "a": "au"}
 # Sources of which this module also draws `record_key`, and set c.
 KEYED = ("example", "compressed_example", "remote_example", "remote_compressed_example", "web_example")
+# Sources whose files may have indexes before the run, and how often.
+INDEXED = {"remote_large_example": .7, "remote_compressed_example": .5, "remote_example": .3, "web_example": .4}
 if not data.arrow_tables():
     del COLUMNS["parquet"], COLUMNS["arrow"]
 
@@ -68,14 +70,14 @@ class Draw:
             options = ', record_key="key"'
         if name in ("whole_file", "remote_whole_file") and self.chance(.5):
             options = ', label_from="folder", classes=["whole-b", "none", "whole-a"]'
-        if name == "remote_large_example" and self.chance(.7):
-            options = ", indexed=True"
+        if name in INDEXED and self.chance(INDEXED[name]):
+            options += ", indexed=True"
         if name in ("json_lines", "remote_json_lines") and self.chance(.5):
             options = ', "jsonl.gz"'
         if not rows and name in ("example", "remote_example", "web_example") and self.chance(.2):
             policy = self.one("fail", "skip_record", "skip_row", "skip_file")
             self.lose("")
-            return f'data.{name}("c"{options}).on_corrupt("{policy}")'
+            return f'data.{name}("c"{options.removesuffix(", indexed=True")}).on_corrupt("{policy}")'
         return f'data.{name}("{rows or self.one("a", "a", "b")}"{options})'
 
     # ---- stages of rows
