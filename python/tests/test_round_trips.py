@@ -71,6 +71,20 @@ def parts(tmp_path: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_sources_of_a_mixture_are_looked_for_together(web: Web, parts: pathlib.Path, named: bool) -> None:
+    for path in parts.iterdir():
+        for branch in range(6):
+            web.put(f"/bucket/{branch}/{path.name}", path.read_bytes())
+    files = [[f"s3://bucket/{branch}/part-0", f"s3://bucket/{branch}/part-1"] if named else [f"s3://bucket/{branch}/part-?"] for branch in range(6)]
+    pipe = fb.mix([records(files[0]), fb.concat([records(each) for each in files[1:3]]).filter("id >= 0"), *map(records, files[3:])]).batch(8)
+    web.fault = clock = Clock(lists(web))
+    pipe.plan()
+    web.fault = lists(web)
+    asked = ["GET list"] * 6 if not named else ["HEAD part-0"] * 6 + ["HEAD part-1"] * 6
+    assert clock.trips[0] == asked and len(clock.trips) + len(clock.held) <= 2, "and one file, which checks the lists"
+
+
 def lines(files: "list[str]") -> fb.Pipeline:
     return fb.json_lines(files, {"id": "int64"}).shuffle(global_=True).seed(1)
 

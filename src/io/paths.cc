@@ -289,7 +289,8 @@ Result<std::vector<std::string>> find_files(const std::string& folder, std::stri
   FOREBAY_DO(check_path(folder));
   std::vector<std::string> out;
   if (FileSystem* const system = stores::file_system_of(folder)) {
-    FOREBAY_TRY(auto files, stores::list(*system, folder.ends_with('/') ? folder : folder + "/", true));
+    FOREBAY_TRY(auto files,
+                stores::list({.system = system, .path = folder.ends_with('/') ? folder : folder + "/", .deep = true}));
     const std::string hidden = fmt::format("/{}/", store_folder);
     for (ListedFile& file : files) {
       if (ends_with_in_any_case(base_name(file.path), suffix) && file.path.find(hidden) == std::string::npos)

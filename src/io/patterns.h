@@ -20,6 +20,8 @@ class FolderLists {
  public:
   /// The files of a folder, as of stores::list; they stay as long as this object.
   [[nodiscard]] Result<std::span<const ListedFile>> of(FileSystem& system, const std::string& folder, bool deep);
+  /// Lists the folders of patterns of stores, all at the same time. `of` asks again for one that cannot be listed.
+  void ask(std::span<const std::string> patterns);
 
  private:
   std::map<std::pair<std::string, bool>, std::vector<ListedFile>> lists_;

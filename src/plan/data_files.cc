@@ -7,6 +7,7 @@
 #include "engine/requests/open_file.h"
 #include "io/patterns.h"
 #include "io/regular.h"
+#include "plan/bind/stages.h"
 #include "stores/registry.h"
 
 namespace forebay::plan {
@@ -71,6 +72,51 @@ BindContext with_files(BindContext context, const std::shared_ptr<engine::KnownV
                       {.size = file.version->size, .version = file.version->version});
   };
   return context;
+}
+
+namespace {
+
+/// What the sources of a document name of stores.
+struct Named {
+  std::vector<std::string> files;     // of each source, unless it names too many to check
+  std::int64_t sources = 0;           // that have some of these
+  std::vector<std::string> patterns;  // whole
+};
+
+void add_named(const Json& document, const BindContext& context, const Registry& registry, Named& out) {
+  const Json* const source = document.is(Json::Kind::object) ? document.find("source") : nullptr;
+  if (source == nullptr || !source->is(Json::Kind::object) || source->members().size() != 1) return;
+  const auto& [name, options] = source->members().front();
+  if (!options.is(Json::Kind::object)) return;
+  if (const Json* const branches = options.find("branches"); branches != nullptr && branches->is(Json::Kind::array)) {
+    for (const Json& branch : branches->items()) add_named(branch, context, registry, out);
+  }
+  const SourceType* const type = find_type(registry.sources(), name);
+  const FieldInfo* const field = type != nullptr ? paths_field(type->description) : nullptr;
+  const Json* const paths = field != nullptr ? options.find(field->name) : nullptr;
+  if (paths == nullptr || !paths->is(Json::Kind::array)) return;
+  std::vector<const Json*> patterns;
+  std::vector<Listed> files = named_files(*paths, context.folder, io::max_files_asked + 1, patterns);
+  if (files.size() > io::max_files_asked) files.clear();
+  const std::size_t before = out.files.size();
+  for (Listed& file : files) {
+    if (stores::file_system_of(file.path) != nullptr) out.files.push_back(std::move(file.path));
+  }
+  out.sources += out.files.size() > before ? 1 : 0;
+  for (const Json* const pattern : patterns) {
+    std::string path = stores::without_signature(pattern->string());
+    if (stores::file_system_of(path) != nullptr) out.patterns.push_back(std::move(path));
+  }
+}
+
+}  // namespace
+
+void ask_together(const Json& document, const BindContext& context, const Registry& registry,
+                  std::optional<FileChecks> checks, const std::shared_ptr<engine::KnownVersions>& known) {
+  Named named;
+  add_named(document, context, registry, named);
+  if (named.patterns.size() > 1) context.lists->ask(named.patterns);
+  if (checks && named.sources > 1) static_cast<void>(engine::find_files(named.files, {}, known));
 }
 
 void check_files(const Json& paths, const BindContext& context, const engine::OnCorrupt& policy, FileChecks checks,

@@ -22,6 +22,12 @@ namespace forebay::plan {
 /// The option that names the data files of a source; null for a source without files.
 [[nodiscard]] const FieldInfo* paths_field(const Description& source);
 
+/// Asks stores, at the same time, for what the sources of a document, a combination for example, ask for one after the
+/// other: the lists of folders, and with `checks` the versions of named files, as check_files does. What fails is asked
+/// for again where it is needed. `context`, `known`: as of with_files.
+void ask_together(const Json& document, const BindContext& context, const Registry& registry,
+                  std::optional<FileChecks> checks, const std::shared_ptr<engine::KnownVersions>& known);
+
 /// Adds a fault for each file that is missing or is no regular file, which a run would only find later. Files that
 /// `policy` passes over have none. `paths` is the option that lists the files. Asks the file system once a file, and
 /// not at all for a list of more than 1,000 names, unless `checks` says so: a run over 100,000 files shall begin at

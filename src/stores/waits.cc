@@ -102,9 +102,20 @@ bool goes_on() {
   return !go_on || go_on();
 }
 
-Result<std::vector<ListedFile>> list(FileSystem& system, const std::string& folder, bool deep) {
-  return waited<std::vector<ListedFile>>([&](auto answer) { system.list(folder, deep, std::move(answer)); });
+std::vector<Result<std::vector<ListedFile>>> list_all(std::span<const Folder> folders) {
+  using Answer = Answered<std::vector<ListedFile>>;
+  std::vector<std::shared_ptr<Answer>> asked;
+  for (const Folder& folder : folders) {
+    asked.push_back(std::make_shared<Answer>());
+    folder.system->list(folder.path, folder.deep,
+                        [answer = asked.back()](auto files) { answer->give(std::move(files)); });
+  }
+  std::vector<Result<std::vector<ListedFile>>> out;
+  for (const auto& answer : asked) out.push_back(answer->wait());
+  return out;
 }
+
+Result<std::vector<ListedFile>> list(const Folder& folder) { return std::move(list_all({&folder, 1}).front()); }
 
 Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes) {
   constexpr std::int64_t at_first = std::int64_t{256} << 10;

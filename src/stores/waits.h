@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,16 @@
 /// (src/engine/requests). Each fails with Code::cancelled when the program ends the wait (`ask_while_waiting`).
 namespace forebay::stores {
 
-/// The files in a folder, which ends with `/`; `deep`: and below it.
-[[nodiscard]] Result<std::vector<ListedFile>> list(FileSystem& system, const std::string& folder, bool deep);
+/// A folder of a FileSystem, which ends with `/`; `deep`: and what is below it.
+struct Folder {
+  FileSystem* system = nullptr;
+  std::string path;
+  bool deep = false;
+};
+/// The files in a folder.
+[[nodiscard]] Result<std::vector<ListedFile>> list(const Folder& folder);
+/// The files in each of the folders, which are listed at the same time.
+[[nodiscard]] std::vector<Result<std::vector<ListedFile>>> list_all(std::span<const Folder> folders);
 
 /// The bytes of a file. Fails with Code::data when it has more than `max_bytes`.
 [[nodiscard]] Result<std::string> read_all(FileSystem& system, const std::string& path, std::int64_t max_bytes);

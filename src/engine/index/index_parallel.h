@@ -44,7 +44,7 @@ void ask_versions(std::span<IndexRequest> requests, const std::function<bool()>&
 void ask_versions_and_published(std::span<IndexRequest> requests, std::span<const EntryKey> keys,
                                 const AskingForIndexes& asking);
 
-/// Calls both for files of the program's source.
+/// The requests for files of the program's source, with their versions, after what is published of them was taken.
 [[nodiscard]] std::vector<IndexRequest> requests_with_published(const Program& program,
                                                                 std::span<const std::uint32_t> files,
                                                                 const IndexMeans& means,

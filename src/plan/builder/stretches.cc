@@ -352,6 +352,7 @@ Result<Plan> build(const Json& document, const BindContext& context, const Regis
   std::deque<Json> moved;
   const auto known = std::make_shared<engine::KnownVersions>();
   const BindContext finding = with_files(context, known);
+  ask_together(document, finding, registry, checks, known);
   const Planning planning{.context = finding, .registry = registry, .known = known, .checks = checks, .moved = moved};
   const Json& written = with_batches_of_branches(document, registry, moved);
   PlanBuilder whole{written, planning};
