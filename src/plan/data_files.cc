@@ -76,7 +76,7 @@ BindContext with_files(BindContext context, const std::shared_ptr<engine::KnownV
 
 namespace {
 
-/// What the sources of a document name of stores.
+/// The files and patterns of stores that the sources of a document name.
 struct Named {
   std::vector<std::string> files;     // of each source, unless it names too many to check
   std::int64_t sources = 0;           // that have some of these

@@ -8,7 +8,7 @@
 
 namespace forebay::engine {
 
-/// What is wrong with the answer of a FileSystem to a request for `asked` bytes, which are in the file. Empty: nothing.
+/// Checks the answer of a FileSystem to a request for `asked` bytes, which are in the file. Returns the error, if any.
 inline std::optional<Error> answer_fault(const Result<std::size_t>& count, std::size_t asked) {
   if (!count.ok()) return count.error();
   if (*count > asked) return Error{Code::internal, "a file system answered with more bytes than it was asked for"};

@@ -25,15 +25,12 @@ void FilesAhead::clear() {
   while (!files_.empty()) pop();
 }
 
-/// Gives back the room of bytes that were to come with the version.
-void FilesAhead::let_go(File& file) {
-  share_.give_back(std::exchange(file.held, 0));
-  file.version = requests_->find(*file.system, file.path);
-}
-
+/// Gives back the room of bytes that were to come with versions, which are asked for without them.
 void FilesAhead::let_go_of_others() {
   for (File& file : files_) {
-    if (file.held > 0 && !file.bytes) let_go(file);
+    if (file.held == 0 || file.bytes) continue;
+    share_.give_back(std::exchange(file.held, 0));
+    file.version = requests_->find(*file.system, file.path);
   }
 }
 

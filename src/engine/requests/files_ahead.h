@@ -65,7 +65,6 @@ class FilesAhead {
     std::int64_t held = 0;                     // bytes that `share_` holds
   };
   [[nodiscard]] std::int64_t likely_bytes();
-  void let_go(File& file);
   void let_go_of_others();
   [[nodiscard]] static bool has_bytes(const File& file) {
     return file.version->ready() && !file.version->error() && file.version->version().size > 0;

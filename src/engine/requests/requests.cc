@@ -31,18 +31,17 @@ std::shared_ptr<Request> Requests::find(FileSystem& system, const std::string& p
   auto target = std::make_shared<RequestTarget>(RequestTarget{.system = &system, .path = path});
   const io::ByteRange range{.offset = 0, .bytes = first};
   auto request = std::make_shared<Request>(std::move(target), range, Request::Kind::find);
-  if (!known_) return enter(std::move(request), first == 0);
   const auto again = [self = weak_from_this(), waiting = std::weak_ptr{request}] {
     const auto requests = self.lock();
     if (auto wanted = waiting.lock(); requests && wanted) requests->find_known(std::move(wanted), true);
   };
-  if (!known_->call_when_checked(path, again)) find_known(request, false);
+  if (!known_ || !known_->call_when_checked(path, again)) find_known(request, false);
   return request;
 }
 
 /// Takes the version of a file that is known, and else asks for it.
 void Requests::find_known(std::shared_ptr<Request> request, bool waited) {
-  const auto known = known_->find(request->target_->path);
+  const auto known = known_ ? known_->find(request->target_->path) : std::nullopt;
   if (!known) {
     const bool urgent = request->range_.bytes == 0;
     enter(std::move(request), urgent);

@@ -278,7 +278,7 @@ void PublishedIndexes::ask_missing(std::span<const IndexRequest> files, const As
   }
 }
 
-/// What is published in the folder of a file, which was asked for unless there is nothing.
+/// Returns the entry of the folder of a file. The first call for a folder waits for the answers in `asked`.
 PublishedIndexes::Folder& PublishedIndexes::folder_of(const IndexRequest& file, const AskedFolders& asked,
                                                       const AskingForIndexes& asking) {
   const std::string path = io::parent(file.file);

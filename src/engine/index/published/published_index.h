@@ -24,7 +24,7 @@ struct AskingForIndexes {
   std::shared_ptr<KnownVersions> known = {};  ///< Null: each call asks anew.
 };
 
-/// What was asked for of folders with files, by their paths: the store and the catalogue.
+/// Requests for the store and for the catalogue of each folder, by its path.
 struct AskedFolders {
   struct Folder {
     std::shared_ptr<Request> indexes, catalogue;
